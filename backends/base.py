@@ -275,7 +275,8 @@ class Timed(Protocol):
         """Seconds of each of `repeats` runs in a row on the device, after a warm-up, transfers to and from it excluded.
 
         The harness asks for more and more of them until the last take as long as those before: they are to follow each
-        other closely, so that the device does not cool down in between.
+        other closely, so that the device does not cool down in between. The outputs' resources come back as after
+        `execute`, with what the last run made: the harness compares them.
         """
 
     def time_copy(self, size: int, repeats: int) -> list[float]:

@@ -89,6 +89,9 @@ def _is_steady(seconds: Sequence[float]) -> bool:
 def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold: bool = False) -> list[float]:
     """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches.
 
+    By the host's clock, the outputs' resources are what they were before the first run and before the last one: who
+    leaves out a run that he has made before is found by what is missing then.
+
     Raises:
         Unsupported: the backend cannot empty its caches.
         Exception: whatever the backend raises.
@@ -97,7 +100,13 @@ def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold
         return _cold(backend).time_execution_cold(*execution, repeats)
     if isinstance(backend, Timed):
         return backend.time_execution(*execution, repeats)
-    return _by_clock(lambda: backend.execute(*execution), repeats)
+    before = {id(buffer): (buffer, buffer.copy()) for buffer, _, _ in execution.outputs.values()}
+
+    def restore() -> None:
+        for buffer, content in before.values():
+            buffer[:] = content
+
+    return _by_clock(lambda: backend.execute(*execution), repeats, restore)
 
 
 def time_copy(backend: object, size: int, repeats: int, *, cold: bool = False) -> list[float]:
@@ -116,10 +125,12 @@ def _cold(backend: object) -> TimedCold:
     raise Unsupported("the backend cannot empty its caches")
 
 
-def _by_clock(work: Callable[[], object], repeats: int) -> list[float]:
+def _by_clock(work: Callable[[], object], repeats: int, restore: Callable[[], object] = lambda: None) -> list[float]:
     work()  # warms up
     seconds = []
-    for _ in range(repeats):
+    for run in range(repeats):
+        if run in (0, repeats - 1):
+            restore()
         started = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - started)

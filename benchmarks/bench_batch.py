@@ -32,13 +32,13 @@ from dml_conformance.conformance.campaign.driver import blocks_of, describe_swee
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, check_corpus, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import open_corpus, write_corpus
 from dml_conformance.conformance.judge.judge import Judge, Pending
-from dml_conformance.conformance.judge.memory import Stretch
+from dml_conformance.conformance.judge.memory import Layout
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.records import Ending
 from dml_conformance.reports.writing import OutputFolder, ReportFolder
-from dml_conformance.spec.operator import outputs, slots
+from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import spec_of
 
 GOAL = Goal(50_000)
@@ -146,19 +146,13 @@ def laid_out(backend: Batched, count: int) -> list[Execution]:
     """The executions among so many cases, in one resource of random bytes but for the indices, which are 0."""
     judge = Judge(backend, "")  # type: ignore[arg-type]
     pending = [decided for case in corpus(count) if isinstance(decided := judge.decide(case), Pending)]
-    places: list[dict[str, Stretch]] = []
-    end = 0
+    layouts: list[Layout] = []
     for each in pending:
-        place = {}
-        for slot in slots(each.case.desc):
-            place[slot.key] = Stretch.of(slot.tensor, end)
-            end = place[slot.key].end
-        places.append(place)
-    memory = np.zeros(end, np.uint8)
-    memory[:] = np.random.default_rng(0).integers(0, 256, end, np.uint8)
+        layouts.append(Layout.of(each.case.desc, each.placement, after=layouts[-1].end if layouts else 0))
+    memory = np.random.default_rng(0).integers(0, 256, layouts[-1].end, np.uint8)
     executions = []
-    for each, place in zip(pending, places, strict=True):
-        bound = {key: stretch.binding(memory) for key, stretch in place.items()}
+    for each, layout in zip(pending, layouts, strict=True):
+        bound = layout.bindings(memory)
         index = spec_of(each.case.desc).index
         if index is not None:
             bound[index.indices].view[:] = 0

@@ -3,7 +3,7 @@
 Arguments are tried binade by binade, the numbers of one exponent and sign: all of them, or as many of each spread over
 it. Of several, that is the first floating-point one; the others are drawn, some of any size and some like the first.
 Where the backend works on a device of torch's, the one argument of a function is made there, and results are judged
-there; elsewhere the reference judges them.
+there, by the reference's own formula; some of that is held against what the same formula gives on the host.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
+from array_api_compat import array_namespace
+from array_api_compat import numpy as of_host
 
 from dml_conformance.backends.base import Backend, Binding, Bytes, Unsupported
-from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
+from dml_conformance.backends.reference.floats import quiet, spacing
+from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
-from dml_conformance.backends.reference.operators import OPERATORS
-from dml_conformance.conformance.intervals import Judge, Judged, Library, NumPy, Torch, judged_by_reference
-from dml_conformance.spec.accuracy import Bound, Profile
+from dml_conformance.backends.reference.operators import CUTS, OPERATORS
+from dml_conformance.backends.reference.parts import cut_elementwise, reach_of
+from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 from dml_conformance.spec.expectation import in_order
@@ -100,7 +103,7 @@ class Accuracy:
         operator: its name.
         data_type: of results.
         tried: results.
-        counted: those whose errors count; see `intervals.Judged`.
+        counted: those whose errors count; see `Judged`.
         wrong: results outside their intervals.
         worst: of these, the farthest away.
         largest: by binade, the largest error in units in the last place, and the arguments that it was found at.
@@ -166,28 +169,67 @@ def _range(binade: int, data_type: DataType) -> tuple[float, float]:
     return (-high, -low) if binade >= exponents else (low, high)
 
 
-class HeldTo(NamedTuple):
-    """What results of a type are held to."""
+class Judged(NamedTuple):
+    """What is known of each result.
 
-    data_type: DataType
-    bound: Bound
-    profile: Profile
+    Attributes:
+        is_right: whether it lies in its interval.
+        is_counted: whether its error counts: it and the exact value are finite, and it says something, see `Within`.
+        error: in units in the last place of the exact value; 0 where it does not count.
+        used: the part of the way from the exact value to the interval's end, likewise; more than 1 is beyond it.
+        value: the nearest number of the type.
+        low, high: the ends of the interval, as numbers of the type.
+        nan: where a NaN is right.
+    """
+
+    is_right: Any
+    is_counted: Any
+    error: Any
+    used: Any
+    value: Any
+    low: Any
+    high: Any
+    nan: Any
 
 
 class Function(NamedTuple):
     """An operator as a function of numbers.
 
     Attributes:
+        name: the operator's.
         desc: makes the descriptor for so many rows and columns.
         leading: which of its inputs is tried binade by binade, and of what type that is.
         found: what it computes.
-        is_of_one: whether that is a function of one number that `intervals.Judge` knows.
+        is_of_one: whether that is a function of one number.
     """
 
+    name: str
     desc: Callable[[int, int], OperatorDesc]
     leading: tuple[int, DataType]
-    found: Arithmetic
+    found: Formula
     is_of_one: bool
+
+    @quiet
+    def judged(self, found: Formula, results: Any, profile: Profile) -> Judged:
+        """Results of the function of some arguments: arrays, or tensors of torch's on a device."""
+        enclosure, data_type = found(profile), found.data_type
+        xp = enclosure.xp
+        value, low, high = enclosure.rounded(data_type)
+        exact, nan = enclosure.value, enclosure.nan
+        got = xp.astype(results, xp.float64)
+        is_right = xp.where(xp.isnan(got), nan, (low <= results) & (results <= high))
+        if found.keeps_zero_signs:
+            is_zero = (low == 0) & (high == 0) & ~nan
+            is_right = is_right & (~is_zero | (xp.signbit(results) == xp.signbit(value)))
+        is_counted = xp.isfinite(got) & xp.isfinite(exact)
+        if (says := found.counted(enclosure, reach_of(self.name, data_type, profile))) is not None:
+            is_counted = is_counted & says
+        away = abs(got - exact)
+        end = xp.where(got > exact, enclosure.high, enclosure.low)
+        is_none = (away == 0) | ((got == 0) & (end == 0))  # some functions have no results beyond 0
+        used = xp.where(is_none, 0.0, away / abs(end - exact))
+        error, used = (xp.where(is_counted, each, 0.0) for each in (away / spacing(xp, exact, data_type), used))
+        return Judged(is_right, is_counted, error, used, value, low, high, nan)
 
 
 @cache
@@ -198,7 +240,8 @@ def function(name: str, data_type: DataType) -> Function | None:
     """
     spec = operator(name)
     needed = [each for each in spec.tensor_fields if not each.optional]
-    if data_type not in spec.bounds or [each.is_output for each in needed].count(True) != 1:
+    has_numbers = spec.primitives or CUTS.get(name) is cut_elementwise
+    if not has_numbers or [each.is_output for each in needed].count(True) != 1:
         return None
     ctx = Context.at(SimplestChooser(), spec, HIGHEST)
     for group in {spec.group(each) for each in needed}:
@@ -218,19 +261,17 @@ def function(name: str, data_type: DataType) -> Function | None:
     if found is None or leading is None or next(iter(outputs(one))).tensor.data_type is not data_type:
         return None
     is_element_wise = found.is_element_wise
-    is_of_one = is_element_wise and found.inner is None and found.nan is None
-    is_of_one = is_of_one and [each.shape for each in found.arguments] == [slot.tensor.sizes for slot in slots[:1]]
-    return Function(desc, leading, found, is_of_one)
+    return Function(name, desc, leading, found, is_element_wise and len(found.arguments) == 1)
 
 
-def computed(desc: OperatorDesc, arguments: Sequence[Any]) -> Arithmetic | None:
-    """What an operator computes of its inputs; None where that is no arithmetic."""
+def computed(desc: OperatorDesc, arguments: Sequence[Any]) -> Formula | None:
+    """What an operator computes of its inputs; None where that is no formula."""
     arrays = {
         slot.key: each.view(UNSIGNED[slot.tensor.data_type.size]).reshape(slot.tensor.sizes)
         for slot, each in zip(inputs(desc), arguments, strict=True)
     }
     (found,) = OPERATORS[desc.operator](desc, arrays).values()
-    return found if isinstance(found, Arithmetic) else None
+    return found if isinstance(found, Formula) else None
 
 
 def functions() -> list[str]:
@@ -261,13 +302,13 @@ def parts(of: Function, most: int, sampled: int | None) -> Iterator[Part]:
             yield Part(binade, min(rows, binades - binade), start, min(start + most, columns), step)
 
 
-def numbers_of(part: Part, data_type: DataType, library: Library) -> Any:
+def numbers_of(part: Part, data_type: DataType, xp: Any = of_host, device: Any = None) -> Any:
     """The numbers of a part, a row for each binade; between steps they lie anywhere, in each binade elsewhere."""
-    xp, bits = library.names, int(np.finfo(NUMBERS[data_type]).nmant)
-    binades = library.count_up(part.binade, part.binade + part.rows)[:, None]
-    steps = library.count_up(part.start, part.end)
+    bits = int(np.finfo(NUMBERS[data_type]).nmant)
+    binades = xp.arange(part.binade, part.binade + part.rows, dtype=xp.int64, device=device)[:, None]
+    steps = xp.arange(part.start, part.end, dtype=xp.int64, device=device)
     mantissas = (steps * part.step + steps * (SCATTER + 2 * binades) % part.step) % 2**bits
-    patterns = library.cast((binades << bits) | mantissas, f"int{8 * data_type.size}")
+    patterns = xp.astype((binades << bits) | mantissas, getattr(xp, f"int{8 * data_type.size}"))
     return patterns.view(getattr(xp, data_type.name.lower()))
 
 
@@ -279,7 +320,7 @@ def drawn(part: Part, desc: OperatorDesc, of: Function) -> list[Any]:
     small, whole ones too; and the leading ones but for their last bits, positive or negative. Integers are of any bits
     or small.
     """
-    leading, first = of.leading[0], numbers_of(part, of.leading[1], NumPy())
+    leading, first = of.leading[0], numbers_of(part, of.leading[1])
     found = []
     for place, slot in enumerate(inputs(desc)):
         data_type = slot.tensor.data_type
@@ -311,13 +352,12 @@ def _companions(first: Any, data_type: DataType, chance: np.random.Generator) ->
 
 
 class _OnHost:
-    """Runs a backend on arrays in the host's memory, and has the reference judge its results."""
+    """Runs a backend on arrays in the host's memory."""
 
-    library: Library = NumPy()
     most = ON_HOST
 
-    def __init__(self, backend: Backend, level: Level, of: Function, held_to: HeldTo) -> None:
-        self._backend, self._level, self._of, self._held_to = backend, level, of, held_to
+    def __init__(self, backend: Backend, level: Level, of: Function, profile: Profile) -> None:
+        self._backend, self._level, self._of, self._profile = backend, level, of, profile
 
     def judge(self, part: Part) -> tuple[list[Any], Any, Judged]:
         """Arguments, results, and what is known of these."""
@@ -326,7 +366,7 @@ class _OnHost:
         results = self._results(desc, arguments)
         found = computed(desc, arguments)
         assert found is not None
-        judged = judged_by_reference(found, results, *self._held_to)
+        judged = self._of.judged(found, results, self._profile)
         shape = (part.rows, part.end - part.start)
         return arguments, results.reshape(shape), Judged(*(each.reshape(shape) for each in judged))
 
@@ -351,10 +391,10 @@ class _OnDevice:
 
     most = ON_DEVICE
 
-    def __init__(self, backend: TorchBackend, of: Function, held_to: HeldTo) -> None:
-        self._backend, self._of, self._held_to = backend, of, held_to
-        self.library: Library = Torch(backend.device)
-        self._judge = Judge(self.library, of.found, *held_to)
+    def __init__(self, backend: TorchBackend, of: Function, profile: Profile) -> None:
+        from array_api_compat import torch as of_torch
+
+        self._backend, self._of, self._profile, self._xp = backend, of, profile, of_torch
 
     def judge(self, part: Part) -> tuple[list[Any], Any, Judged]:
         """Arguments, results, and what is known of these.
@@ -364,43 +404,45 @@ class _OnDevice:
         """
         desc = self._of.desc(part.rows, part.end - part.start)
         (source,), (target,) = inputs(desc), outputs(desc)
-        arguments = numbers_of(part, self._of.leading[1], self.library)
+        arguments = numbers_of(part, self._of.leading[1], self._xp, self._backend.device)
         results = arguments.new_full(arguments.shape, np.nan)
         self._backend.execute_on_device(
             desc,
             {source.key: arguments.reshape(source.tensor.sizes)},
             {target.key: results.view(target.tensor.sizes)},
         )
-        judged = self._judge.judge(arguments, results)
-        self._check(desc.operator, arguments, judged)
+        judged = self._of.judged(self._of.found._replace(arguments=(arguments,)), results, self._profile)
+        self._check(arguments, judged)
         return [arguments], results, judged
 
-    def _check(self, name: str, arguments: Any, judged: Judged) -> None:
-        """Hold some of the intervals against the reference's."""
-        flat = arguments.reshape(-1)
+    def _check(self, arguments: Any, judged: Judged) -> None:
+        """Hold some of the intervals against the host's."""
+        flat, data_type = arguments.reshape(-1), self._of.found.data_type
 
         def some(numbers: Any) -> Any:
-            return self.library.host(numbers.reshape(-1)[:: max(1, len(flat) // CHECKED) | 1])
+            return _host(numbers.reshape(-1)[:: max(1, len(flat) // CHECKED) | 1])
 
-        data_type, bound, _ = self._held_to
-        expected = expectation(self._of.found._replace(arguments=(some(arguments),)), *self._held_to)
-        within = expected.within
-        assert within is not None
-        is_nan = np.zeros(within.low.shape, np.bool_) if within.nan is None else within.nan
-        kind = UNSIGNED[data_type.size]
+        with np.errstate(all="ignore"):
+            found = self._of.found._replace(arguments=(some(arguments),))(self._profile)
+            value, *ends = found.rounded(data_type)
+        ordered = [in_order(each.view(UNSIGNED[data_type.size]), data_type).astype(np.int64) for each in ends]
         # FLOAT64's functions there differ from the host's in their last places, so ends may be the next number. And the
         # unit in the last place doubles at powers of two, on either side of which an exact value may be computed.
-        is_power = (expected.values & (2 ** int(np.finfo(NUMBERS[data_type]).nmant) - 1)) == 0
-        allowed = np.where(is_power, 2 + bound.ulp, 1)
-        differs = is_nan != some(judged.nan)
-        for own, right in ((judged.low, within.low), (judged.high, within.high)):
-            apart = in_order(some(own).view(kind), data_type).astype(np.int64) - in_order(right, data_type)
-            differs |= abs(apart) > allowed
+        mantissa = value.view(UNSIGNED[data_type.size]) & (2 ** int(np.finfo(NUMBERS[data_type]).nmant) - 1)
+        allowed = np.where(mantissa == 0, 2 + ordered[1] - ordered[0], 1)
+        differs = found.nan != some(judged.nan)
+        for own, right in zip((judged.low, judged.high), ordered, strict=True):
+            differs |= abs(in_order(some(own).view(UNSIGNED[data_type.size]), data_type) - right) > allowed
         if differs.any():
             raise BrokenRunError(
-                f"{name}: the intervals computed for {some(arguments)[differs][0]:.9g} and {differs.sum() - 1} of "
-                f"{differs.size} more numbers are not the reference's"
+                f"{self._of.name}: the intervals computed for {some(arguments)[differs][0]:.9g} and "
+                f"{differs.sum() - 1} of {differs.size} more numbers are not the reference's"
             )
+
+
+def _host(numbers: Any) -> Any:
+    """The same as an array in the host's memory."""
+    return numbers if isinstance(numbers, np.ndarray) else numbers.cpu().numpy()
 
 
 def measure(
@@ -436,11 +478,9 @@ def measure(
     level = max(backend.capabilities().levels)
     if reason := _refusal(backend, of.desc(1, WIDTH), level):
         raise RefusedError(f"{name}: the backend refuses {data_type.name}: {reason}")
-    spec = operator(name)
-    held_to = HeldTo(data_type, profile.bound(spec.bounds, spec.precise, data_type), profile)
-    run: _OnHost | _OnDevice = _OnHost(backend, level, of, held_to)
+    run: _OnHost | _OnDevice = _OnHost(backend, level, of, profile)
     if on_device and of.is_of_one:
-        run = _OnDevice(backend, of, held_to)  # type: ignore[arg-type]
+        run = _OnDevice(backend, of, profile)  # type: ignore[arg-type]
     found = Accuracy(name, data_type)
     with np.errstate(all="ignore"):
         for part in parts(of, run.most, sampled):
@@ -450,7 +490,7 @@ def measure(
                 raise
             except Exception as error:
                 raise BrokenRunError(f"{name}: the backend fails: {type(error).__name__}: {error}") from error
-            _count(found, part, arguments, results, judged, run.library)
+            _count(found, part, arguments, results, judged)
             advance(part.size)
     return found
 
@@ -469,23 +509,22 @@ def works_on_device(backend: Backend) -> bool:
     return backend.capabilities().accelerated and hasattr(backend, "execute_on_device")
 
 
-def _count(
-    found: Accuracy, part: Part, arguments: Sequence[Any], results: Any, judged: Judged, library: Library
-) -> None:
+def _count(found: Accuracy, part: Part, arguments: Sequence[Any], results: Any, judged: Judged) -> None:
     """Add what came of a part."""
-    xp, host = library.names, library.host
-    logarithms = xp.clip(xp.log2(judged.error), LEAST_LOG, MOST_LOG - 0.01)
-    logarithms = xp.where(judged.is_counted, logarithms, -np.inf)
+    xp = array_namespace(judged.error)
     bins = (MOST_LOG - LEAST_LOG) * BINS_A_POWER
-    found.histogram = found.histogram + host(library.histogram(logarithms, bins, LEAST_LOG, MOST_LOG)).astype(np.int64)
+    logarithms = xp.clip(xp.log2(judged.error[judged.is_counted]), LEAST_LOG, MOST_LOG - 0.01)
+    places = xp.astype(xp.floor((logarithms - LEAST_LOG) * BINS_A_POWER), xp.int64)
+    found.histogram = found.histogram + _host(xp.bincount(places, minlength=bins))
     found.counted = int(found.histogram.sum())
     found.tried += part.size
-    places = xp.argmax(judged.error, 1)[:, None]
-    largest, used = (
-        host(column).reshape(-1).tolist() for column in (library.take(judged.error, places), xp.amax(judged.used, 1))
+    places = xp.argmax(judged.error, axis=1)[:, None]
+    columns = (xp.take_along_axis(judged.error, places, axis=1), xp.max(judged.used, axis=1))
+    largest, used = (_host(column).reshape(-1).tolist() for column in columns)
+    where = list(
+        zip(*(_host(xp.take_along_axis(each, places, axis=1)).reshape(-1).tolist() for each in arguments), strict=True)
     )
-    where = list(zip(*(host(library.take(each, places)).reshape(-1).tolist() for each in arguments), strict=True))
-    has = host(judged.is_counted.any(1)).tolist()
+    has = _host(xp.any(judged.is_counted, axis=1)).tolist()
     for row, binade in enumerate(range(part.binade, part.binade + part.rows)):
         if has[row]:
             found.largest[binade] = max(found.largest.get(binade, (0.0, where[row])), (largest[row], where[row]))
@@ -493,21 +532,21 @@ def _count(
     wrong = int((~judged.is_right).sum())
     if wrong:
         found.wrong += wrong
-        found.worst = _worst([*found.worst, *_found_wrong(arguments, results, judged, library)])
+        found.worst = _worst([*found.worst, *_found_wrong(arguments, results, judged)])
 
 
 def _worst(wrong: Sequence[Wrong]) -> list[Wrong]:
     return sorted(wrong, key=lambda each: -each.error)[:WORST]
 
 
-def _found_wrong(arguments: Sequence[Any], results: Any, judged: Judged, library: Library) -> Iterator[Wrong]:
+def _found_wrong(arguments: Sequence[Any], results: Any, judged: Judged) -> Iterator[Wrong]:
     """The worst of the results that are wrong."""
-    xp, host = library.names, library.host
-    score = xp.where(judged.is_counted, judged.error, np.inf)
+    xp = array_namespace(judged.error)
+    score = xp.where(judged.is_counted, judged.error, xp.inf)
     score = xp.where(judged.is_right, -1.0, score).reshape(-1)
-    chosen = library.largest(score, WORST)
+    chosen = xp.argsort(score, descending=True, stable=True)[:WORST]
     columns = [
-        host(each.reshape(-1)[chosen]).tolist()
+        _host(each.reshape(-1)[chosen]).tolist()
         for each in (score, results, judged.low, judged.high, judged.nan, judged.value, *arguments)
     ]
     for error, result, low, high, nan, value, *of in zip(*columns, strict=True):

@@ -15,10 +15,10 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.conformance.accuracy import TYPES, computed, function, functions
-from dml_conformance.conformance.intervals import judged_by_reference
-from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Bound, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import inputs
+from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.sources import read_data
 
@@ -127,33 +127,28 @@ def _about(one: Measured) -> str:
 
 def _rows(profile: Profile, measured: Sequence[Measured]) -> Iterator[list[str]]:
     for name in functions():
-        spec = operator(name)
         for data_type in TYPES:
-            of = function(name, data_type)
-            if of is None:
+            if function(name, data_type) is None or not operator(name).primitives:
                 continue
-            bound = profile.bound(spec.bounds, spec.precise, data_type)
-            if bound.is_exact and of.found.inner is None:
-                continue
-            formula = bound.formula if of.found.inner is None else f"{bound.formula}, of a rounded argument"
+            bound = operator(name).bound(profile, data_type)
             cells, needed = [], []
             for one in measured:
                 text, used = _cell(one.of(name, data_type), bound)
                 cells.append(text)
                 needed.append(used)
             if profile is DIRECTML:
-                text, used = _observed_cell(name, data_type, bound)
+                text, used = _observed_cell(name, data_type)
                 cells.append(text)
                 needed.append(used)
-            yield [name, data_type.name, formula, *cells, _ratio([used for used in needed if used is not None])]
+            yield [name, data_type.name, bound, *cells, _ratio([used for used in needed if used is not None])]
 
 
-def _cell(result: Result | None, bound: Bound) -> tuple[str, float | None]:
+def _cell(result: Result | None, bound: str) -> tuple[str, float | None]:
     """The largest error, how much of the bound that is, and of what is right that part."""
     if result is None:
         return "", None
     error = float(result.error.largest)
-    if result.bound != bound.formula:
+    if result.bound != bound:
         return f"{error:.3g}, held to another bound", None
     used = float(result.used)
     wrong = f", {result.wrong:,} wrong" if result.wrong else ""
@@ -161,7 +156,7 @@ def _cell(result: Result | None, bound: Bound) -> tuple[str, float | None]:
     return (f"{error:.3g} ({used:.0%}){wrong}", used) if used <= 1 else (f"{error:.3g}{wrong}", None)
 
 
-def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, float | None]:
+def _observed_cell(name: str, data_type: DataType) -> tuple[str, float | None]:
     """The same of what the real library was seen to do, at the places where its errors were the largest."""
     seen = observed_accuracy().operators.get(name, {}).get(data_type.name, ())
     of = function(name, data_type)
@@ -175,12 +170,14 @@ def _observed_cell(name: str, data_type: DataType, bound: Bound) -> tuple[str, f
     found = computed(desc, arrays)
     assert found is not None
     results = np.array([one.found for one in seen], NUMBERS[data_type]).reshape(found.arguments[0].shape)
-    judged = judged_by_reference(found, results, data_type, bound, DIRECTML)
+    judged = of.judged(found, results, DIRECTML)
     if not judged.is_counted.any():
         return "", None
     error, used = float(judged.error.max()), float(judged.used.max())
-    if bound.absolute:  # the largest difference is elsewhere, and at least this part there, if that is the wider bound
-        used = max([used, *(part for one in seen if (part := one.absolute / bound.absolute) <= 1)])
+    primitives = operator(name).primitives
+    absolute = PRIMITIVES[primitives[0]].bound(DIRECTML, data_type).absolute if len(primitives) == 1 else 0.0
+    if absolute:  # the largest difference is elsewhere, and at least this part there, if that is the wider bound
+        used = max([used, *(part for one in seen if (part := one.absolute / absolute) <= 1)])
     if not judged.is_right.all():
         return f"{error:.3g}, {int((~judged.is_right).sum())} wrong", None
     return f"{error:.3g} ({used:.0%})", used

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -327,6 +327,7 @@ def audit(
     cases: int,
     seed: int,
     tell: Callable[[AuditPart, int], None] = lambda part, done: None,
+    names: Collection[str] = (),
 ) -> Audit:
     """Run an audit.
 
@@ -335,6 +336,7 @@ def audit(
         cases: how many random descriptors are tried beside the fixed ones.
         seed: of these.
         tell: hears after each descriptor which part it was of, and how many of that part are done.
+        names: operators that boundary cases and random descriptors are of; none for all.
 
     Raises:
         AuditError: the library's process cannot be had any more.
@@ -347,8 +349,8 @@ def audit(
     seen: set[OperatorDesc] = set()
     for part, descs in (
         (AuditPart.RECORDED, recorded_descriptors()),
-        (AuditPart.BOUNDARIES, boundary_descriptors(level)),
-        (AuditPart.RANDOM, random_descriptors(level, cases, seed)),
+        (AuditPart.BOUNDARIES, boundary_descriptors(level, names or operators())),
+        (AuditPart.RANDOM, random_descriptors(level, cases, seed, names or operators())),
     ):
         for done, desc in enumerate(descs, 1):
             if part is AuditPart.RANDOM or desc not in seen:
@@ -371,10 +373,10 @@ def recorded_descriptors() -> Iterator[OperatorDesc]:
             yield witness.desc
 
 
-def boundary_descriptors(level: Level) -> Iterator[OperatorDesc]:
+def boundary_descriptors(level: Level, names: Iterable[str]) -> Iterator[OperatorDesc]:
     """Every rule kept and broken in every way, every type, dimension count and layout, as of each level up to one; and
     what is large, as of that level."""
-    for operator in operators():
+    for operator in names:
         for lower in (below for below in Level if below <= level):
             for case in boundary_cases(operator, lower):
                 yield case.desc
@@ -382,9 +384,9 @@ def boundary_descriptors(level: Level) -> Iterator[OperatorDesc]:
             yield case.desc
 
 
-def random_descriptors(level: Level, count: int, seed: int) -> Iterator[OperatorDesc]:
-    """In turn valid ones, ones that break one rule, and ones with a change at random, over all operators and rules."""
-    names = [name for name, spec in operators().items() if spec.introduced_in <= level]
+def random_descriptors(level: Level, count: int, seed: int, names: Collection[str]) -> Iterator[OperatorDesc]:
+    """In turn valid ones, ones that break one rule, and ones with a change at random, over these operators' rules."""
+    names = [name for name, spec in operators().items() if name in names and spec.introduced_in <= level]
     broken = [(name, rule) for name in names for rule in breakable_rules(name, level)]
     for n in range(count):
         kind, turn = n % 3, n // 3

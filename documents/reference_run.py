@@ -38,7 +38,12 @@ def run_reference(
     for slot in outputs(desc):
         result = results[slot.key]
         elements = np.ascontiguousarray(result.values).reshape(-1).view(NUMPY_TYPE[slot.tensor.data_type])
-        found[slot.name] = elements.reshape(slot.tensor.sizes), result.open
+        is_open, within = result.open, result.within
+        if is_open is not None and within is not None:  # of an interval of one number nothing is open
+            known = (within.low == within.high) & (within.nan is None or ~within.nan)
+            is_open = is_open & ~known if result.free is None else is_open & (~known | result.free)
+            is_open = is_open if is_open.any() else None
+        found[slot.name] = elements.reshape(slot.tensor.sizes), is_open
     return found
 
 

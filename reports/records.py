@@ -1,7 +1,8 @@
 """The one stream of results that every report consumes.
 
-The runner emits a `Campaign` first, then `Record`s one by one, then `Throughput` rows, and an `Ending`; the store,
-JUnit, HTML, certificate and console are consumers of it. Nothing here knows how results come about.
+The runner emits a `Campaign` first, then `Record`s one by one, then `Throughput` rows with the records of what was
+wrong when it was timed, and an `Ending`; the store, JUnit, HTML, certificate and console are consumers of it. Nothing
+here knows how results come about.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Phase(StrEnum):
     BOUNDARIES = "boundaries"
     SEARCH = "search"
     SWEEP = "sweep"
+    THROUGHPUT = "throughput"  # of what is timed, the cases that leave something wrong
+
+
+JUDGED_PHASES = tuple(Phase)[:-1]  # those whose cases are there to be judged
 
 
 class Repeated(StrEnum):

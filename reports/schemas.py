@@ -14,7 +14,7 @@ import msgspec
 
 from dml_conformance.reports.certificate import Certificate
 from dml_conformance.reports.records import Record
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import OFFSET_ALIGNMENT, SIZE_ALIGNMENT, Case, Order, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType, TensorType
 from dml_conformance.spec.field_kinds import TENSOR, TENSORS, Kind, OptionalKind
 from dml_conformance.spec.levels import Level
@@ -68,6 +68,7 @@ def case_schema() -> Schema:
     definitions: Schema = {
         "Level": _level(),
         "Recipe": _recipe(),
+        "Placement": _placement(),
         "Tensor": _tensor(),
     }
     for spec in operators().values():
@@ -89,6 +90,11 @@ def case_schema() -> Schema:
                 "type": ["object", "null"],
                 "additionalProperties": {"$ref": _DEFINITIONS + "Recipe"},
             },
+            "placement": {
+                "$ref": _DEFINITIONS + "Placement",
+                "description": "How the tensors are bound; without it as the case's digest says.",
+            },
+            "timed": {"type": "boolean", "description": _sentence(about[1]["timed"])},
             "rule": {"type": "string", "description": _sentence(about[1]["rule"])},
             "expect": {
                 "description": "What the specification says of the descriptor.",
@@ -198,8 +204,37 @@ def _recipe() -> Schema:
             "pattern": {"type": "string", "description": _sentence(fields["pattern"])},
             "seed": {"type": "integer", "default": 0, "description": _sentence(fields["seed"])},
             "values": {"type": "array", "items": {"type": "number"}, "description": _sentence(fields["values"])},
+            "in_place": {"type": "boolean", "default": False, "description": _sentence(fields["in_place"])},
+            "period": {"type": "integer", "minimum": 0, "default": 0, "description": _sentence(fields["period"])},
         },
         "required": ["pattern"],
+        "additionalProperties": False,
+    }
+
+
+def _placement() -> Schema:
+    summary, fields = _documented(Placement)
+    offset = {"type": "integer", "minimum": 0, "multipleOf": OFFSET_ALIGNMENT}
+    surplus = {"type": "integer", "minimum": 0, "multipleOf": SIZE_ALIGNMENT, "default": 0}
+    return {
+        "description": summary,
+        "type": "object",
+        "properties": {
+            "offsets": {
+                "type": "array",
+                "items": offset,
+                "minItems": 1,
+                "default": [0],
+                "description": _sentence(fields["offsets"]),
+            },
+            "order": {
+                "enum": [str(order) for order in Order],
+                "default": str(Order.DECLARED),
+                "description": _sentence(fields["order"]),
+            },
+            "heap": {"type": "boolean", "default": False, "description": _sentence(fields["heap"])},
+            "surplus": {**surplus, "description": _sentence(fields["surplus"])},
+        },
         "additionalProperties": False,
     }
 

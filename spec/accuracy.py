@@ -2,7 +2,7 @@
 
 No page of DirectML states an accuracy (erratum ACCURACY-1), so each bound names what it rests on: Direct3D's rules on
 numbers, the tolerances of the WebNN tests, or what the real library was seen to do. A result is right where it lies
-within its operator's bound of the exact value; `backends.reference.arithmetic` makes intervals of that.
+within its operator's bound of the exact value; `backends.reference.enclosure` makes intervals of that.
 """
 
 from __future__ import annotations
@@ -121,6 +121,9 @@ class Profile:
         is_precise: whether an operator's precise bounds hold where it states some.
         cut: types whose largest number may stand for a finite one beyond it: Direct3D's rules on data conversion have
             FLOAT32 cut to FLOAT16 so, while others round it to infinity.
+        sum_lambda: how many times sqrt(n) half units the errors of n additions, rounded to nearest, may come to. If
+            each is independent and uniform in half a unit either way, more than that comes of one sum in
+            exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Profile:
     subnormals: Mapping[DataType, Subnormals]
     is_precise: bool = False
     cut: frozenset[DataType] = frozenset()
+    sum_lambda: float = 4.0
 
     def bound(self, stated: Bounds, precise: Bounds, data_type: DataType) -> Bound:
         """Of the bounds that an operator states, the one for results of a type."""

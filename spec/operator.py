@@ -13,7 +13,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from dml_conformance.spec.accuracy import Bounds
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.constraints import (
+    RANKS_COMPARABLE,
+    TYPES_COMPARABLE,
+    Constraint,
+    enumerators,
+    exists,
+    from_level,
+    given,
+    ids,
+    same_ranks,
+    same_types,
+    shapes_comparable,
+)
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import (
     Field,
@@ -28,12 +41,13 @@ from dml_conformance.spec.descriptor import (
     tensor_at,
     with_tensors,
 )
-from dml_conformance.spec.field_kinds import ArrayKind, EnumKind
+from dml_conformance.spec.field_kinds import TENSORS, ArrayKind, EnumKind
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator_facts import OperatorFacts, Support, operator_facts
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.primitives import PRIMITIVES
+from dml_conformance.spec.rules import Breach, Category, Check, Rule
 from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import TensorDesc, braces
+from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.tensor_rules import (
     DESCRIPTOR_RULES,
     EXECUTION_RULES,
@@ -56,9 +70,11 @@ __all__ = [
     "Slot",
     "Support",
     "Table",
+    "ids",
     "inputs",
     "is_whole",
     "outputs",
+    "shapes_comparable",
     "slots",
     "split_key",
     "tensor_at",
@@ -120,9 +136,10 @@ class OperatorSpec:
         ranks: by tensor field, the group whose DimensionCount it shares; all tensors make one unless named.
         index: how one of its tensors indexes another.
         domains: by input field, which values it takes where any bits will not do; a name of `strategies.values`.
-        bounds: by floating-point type of its output, how far from the exact value a result may be; empty where no
-            result is rounded.
-        precise: the same where implementations have mathematical libraries of full precision; see `accuracy.Profile`.
+        lengths: by input field that counts elements of another tensor, the most that it may count.
+        primitives: names of the operations that its results are made of, in the order of its formula; each has a bound
+            of its own, see `spec.primitives`. Empty where no result is rounded.
+        in_own_type: whether these may be computed in FLOAT16, if that is the tensors' type, and not in FLOAT32 alone.
     """
 
     name: str
@@ -137,8 +154,18 @@ class OperatorSpec:
     ranks: Mapping[str, str] = dataclasses.field(default_factory=dict)
     index: IndexRule | None = None
     domains: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    bounds: Bounds = dataclasses.field(default_factory=dict)
-    precise: Bounds = dataclasses.field(default_factory=dict)
+    lengths: Mapping[str, Callable[[Any], int]] = dataclasses.field(default_factory=dict)
+    primitives: tuple[str, ...] = ()
+    in_own_type: bool = False
+
+    def bound(self, profile: Profile, data_type: DataType) -> str:
+        """How far from the exact value the operations may be that results of a type are made of: "exact" for none."""
+        is_rounded_after = data_type is DataType.FLOAT16 and not self.in_own_type
+        computed_in = DataType.FLOAT32 if is_rounded_after else data_type
+        formulas = {name: PRIMITIVES[name].bound(profile, computed_in).formula for name in self.primitives}
+        one = len(formulas) == 1
+        text = "; ".join(formula if one else f"{name} {formula}" for name, formula in formulas.items()) or "exact"
+        return f"{text}; then rounded" if is_rounded_after and formulas else text
 
     @property
     def dml_name(self) -> str:
@@ -206,8 +233,8 @@ class OperatorSpec:
         A rule that can be broken at no level (an operator of level 1_0 exists everywhere) is left out, here and where
         others need it. The operator's own rules start at its level.
         """
-        own = (replace(rule, since=max(rule.since, self.introduced_in)) for rule in self.own_rules)
-        stated = (*_generic_rules(self), *own)
+        introduced_in, *others = (*_generic_rules(self), *self.own_rules)
+        stated = (introduced_in, *(replace(rule, since=max(rule.since, self.introduced_in)) for rule in others))
         breakable = [rule for rule in stated if rule.until is None or rule.since < rule.until]
         known = {rule.id for rule in (*TENSOR_RULES, *breakable)}
         return tuple(replace(rule, needs=rule.needs & known) for rule in breakable)
@@ -234,8 +261,9 @@ class OperatorSpec:
 
     @cached_property
     def tables(self) -> Mapping[Level, Table]:
-        """The tables of the operator; of one with variants those of the first."""
-        return next(iter(self.variants.values()))
+        """The tables of the operator; of one with variants what any of them has."""
+        levels = sorted({level for tables in self.variants.values() for level in tables})
+        return {level: _union(self.table_at(level, variant) for variant in self.variants) for level in levels}
 
     def variant(self, desc: Any) -> str:
         """The variant whose tables hold for a descriptor; "" where there is none, or none known."""
@@ -249,7 +277,7 @@ class OperatorSpec:
 
         Args:
             level: asked for.
-            variant: see `variant`; None for the first one.
+            variant: see `variant`; None for what any of them has.
         """
         tables = self.tables if variant is None else self.variants.get(variant, {})
         at_or_below = [table_level for table_level in tables if table_level <= level]
@@ -267,6 +295,17 @@ class OperatorSpec:
         }
         changes |= {level for level in Level if level > Level.L1_0 and _limits_change_at(level)}
         return tuple(sorted({self.introduced_in, *(level for level in changes if level > self.introduced_in)}))
+
+
+def _union(tables: Iterable[Table | None]) -> Table:
+    """What one of several tables allows at least."""
+    found: dict[str, Support] = {}
+    for name, support in (row for table in tables for row in (table or {}).items()):
+        before = found.get(name, Support(frozenset(), frozenset()))
+        found[name] = Support(
+            before.dimension_counts | support.dimension_counts, before.data_types | support.data_types
+        )
+    return found
 
 
 def _limits_change_at(level: Level) -> bool:
@@ -294,32 +333,26 @@ def _is_missing(desc: OperatorDesc, field: Field) -> bool:
 
 
 def operator_spec(name: str, **stated: Any) -> OperatorSpec:
-    """What is stated of one operator, with its facts; see `OperatorSpec`.
+    """What is stated of one operator, with its facts; see `OperatorSpec`. Its own rules may be constraints.
 
     Raises:
         KeyError: DirectML.h has no such operator.
     """
     facts = operator_facts()[name]
     stated.setdefault("source", Source(f"ns-directml-{facts.structure.lower()}"))
+    page = stated["source"].page
+    own = (rule.rule(name, page) if isinstance(rule, Constraint) else rule for rule in stated.pop("own_rules", ()))
     executed = (replace(rule, since=max(rule.since, facts.level)) for rule in stated.pop("execution_rules", ()))
-    return OperatorSpec(name, facts, execution_rules=tuple(executed), **stated)
+    return OperatorSpec(name, facts, own_rules=tuple(own), execution_rules=tuple(executed), **stated)
 
 
-def ids(operator: str, *names: str) -> frozenset[str]:
-    """Rule ids of one operator."""
-    return frozenset(f"{operator}.{name}" for name in names)
+def output_sizes_rule(
+    operator: str, source: Source, needs: frozenset[str], *, is_any: bool = False, **more: Any
+) -> Rule:
+    """The rule that every output has the sizes that the operator's shape function gives.
 
-
-# What must hold before the sizes of an operator's tensors can be compared with each other at all.
-COMPARABLE = frozenset({"TENSOR.type", "TENSOR.dimension-count", "TENSOR.sizes", "TENSOR.element-count"})
-
-
-def shapes_comparable(operator: str) -> frozenset[str]:
-    return COMPARABLE | ids(operator, "introduced-in", "required-tensors", "same-dimension-count")
-
-
-def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **more: Any) -> Rule:
-    """The rule that every output has the sizes that the operator's shape function gives."""
+    Where `is_any`, other sizes of any tensor break it.
+    """
 
     def check(desc: Any, level: Level) -> Breach | list[Breach] | None:
         expected = desc_spec(desc).shapes(desc)
@@ -339,6 +372,7 @@ def output_sizes_rule(operator: str, source: Source, needs: frozenset[str], **mo
         "give the output the sizes named",
         check=check,
         needs=needs,
+        constraint=Constraint("output_sizes", (), is_any, check, ("", "", ""), shapes_comparable, Category.SHAPE, {}),
         **more,
     )
 
@@ -353,24 +387,10 @@ SPEC_OF_NAME: dict[str, OperatorSpec] = {}
 
 def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
     """The rules that every operator has, from its fields and tables."""
-    tensors = spec.tensor_fields
-    enums = [(field, field.kind) for field in spec.fields if isinstance(field.kind, EnumKind)]
+    enums = {field.name: field.kind for field in spec.fields if isinstance(field.kind, EnumKind)}
     of_one_type = {name: fields for name, fields in spec.type_groups.items() if _is_several(fields)}
     of_one_rank = {name: fields for name, fields in spec.rank_groups.items() if _is_several(fields)}
-
-    def introduced_in(desc: Any, level: Level) -> Breach | None:
-        return Breach("", f"level {level}") if level < spec.introduced_in else None
-
-    def required_tensors(desc: Any, level: Level) -> list[Breach]:
-        found = []
-        for field in tensors:
-            value = getattr(desc, field.attribute)
-            if isinstance(field.kind, ArrayKind):
-                found += [Breach(f"{field.name}[{n}]", "null") for n, tensor in enumerate(value) if tensor is None]
-                found += [] if value else [Breach(field.name, "empty")]
-            elif value is None and not field.optional:
-                found.append(Breach(field.name, "null"))
-        return found
+    required = [field.name for field in spec.tensor_fields if not field.optional or field.kind is TENSORS]
 
     def rows(desc: Any, level: Level) -> list[tuple[Slot, Support]]:
         table = spec.table_at(level, spec.variant(desc))
@@ -390,103 +410,63 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             if row.dimension_counts and len(slot.tensor.sizes) not in row.dimension_counts
         ]
 
-    def enumerators(desc: Any, level: Level) -> list[Breach]:
-        found = []
-        for field, kind in enums:
-            value = getattr(desc, field.attribute)
-            if value not in kind.enum._value2member_map_:
-                found.append(Breach(field.name, f"{value}, which is no {kind.name}"))
-            elif kind.levels.get(value, level) > level:
-                found.append(Breach(field.name, f"{kind.enum(value).name}, which came with {kind.levels[value]}"))
-        return found
+    def listed(
+        kind: str, data: Any, check: Check, remedy: str, needs: frozenset[str], until: Level | None
+    ) -> Constraint:
+        """In the tables; `kind` is what of a tensor: `data-types`."""
+        statement = f"each tensor has a {kind[:-1].replace('-', ' ')} of the newest table at or below the level"
+        words = kind, statement, f"{remedy}, or ask for a higher level"
+        stated = {"section": "Tensor support", "until": until}
+        return Constraint(
+            kind, (), data, check, words, lambda name: exists(name) | needs, Category.LEVEL_SUPPORT, stated
+        )
 
-    def same_dimension_count(desc: Any, level: Level) -> list[Breach]:
-        return _unequal(desc, of_one_rank, lambda t: len(t.sizes), lambda name, count: f"{name} has {count}")
-
-    def same_data_type(desc: Any, level: Level) -> list[Breach]:
-        return _unequal(desc, of_one_type, lambda t: t.data_type, lambda name, kind: f"{name} is {kind.name}")
-
-    exists = ids(spec.name, "introduced-in")
-    complete = exists | ids(spec.name, "required-tensors")
-    tables_from = spec.introduced_in
     never = spec.introduced_in
-    return (
-        Rule(
-            f"{spec.name}.introduced-in",
-            Category.LEVEL_SUPPORT,
-            f"the operator exists from level {spec.introduced_in} on",
-            Source(spec.source.page, "Availability"),
-            f"ask for level {spec.introduced_in} or above",
-            until=spec.introduced_in,
-            check=introduced_in,
+    has_types = any(row.data_types for table in spec.tables.values() for row in table.values())
+    constraints = (
+        from_level(spec.introduced_in),
+        given(
+            *required,
+            name="required-tensors",
+            statement="every tensor of the operator is given: " + ", ".join(required),
+            remedy="give the missing tensor",
+            section="Syntax",
         ),
-        Rule(
-            f"{spec.name}.required-tensors",
-            Category.AGREEMENT,
-            "every tensor of the operator is given: " + ", ".join(f.name for f in tensors if not f.optional),
-            Source(spec.source.page, "Syntax"),
-            "give the missing tensor",
-            since=tables_from,
-            check=required_tensors,
-            needs=exists,
+        enumerators(enums, until=None if enums else never),
+        listed(
+            "data-types",
+            spec.type_groups,
+            data_types,
+            "use a listed data type",
+            TYPES_COMPARABLE,
+            None if has_types else never,
         ),
-        Rule(
-            f"{spec.name}.enumerators",
-            Category.ATTRIBUTES,
-            " and ".join(f"{field.name} is an enumerator of {kind.name}" for field, kind in enums)
-            + ", which the level has",
-            Source(spec.source.page, "Members"),
-            "use one of the enumerators",
-            since=tables_from,
-            until=None if enums else never,
-            check=enumerators,
-            needs=exists,
+        listed(
+            "dimension-counts",
+            next(iter(spec.rank_groups.values())),
+            dimension_counts,
+            "add or drop leading dimensions of size 1",
+            RANKS_COMPARABLE,
+            _level_of_all_counts(spec),
         ),
-        Rule(
-            f"{spec.name}.data-types",
-            Category.LEVEL_SUPPORT,
-            "each tensor has a data type of the newest table at or below the level",
-            Source(spec.source.page, "Tensor support"),
-            "use a listed data type, or ask for a higher level",
-            since=tables_from,
-            until=None if any(row.data_types for table in spec.tables.values() for row in table.values()) else never,
-            check=data_types,
-            needs=exists | {"TENSOR.type", "TENSOR.data-type"},
-        ),
-        Rule(
-            f"{spec.name}.dimension-counts",
-            Category.LEVEL_SUPPORT,
-            "each tensor has a dimension count of the newest table at or below the level",
-            Source(spec.source.page, "Tensor support"),
-            "add or drop leading dimensions of size 1, or ask for a higher level",
-            since=tables_from,
-            until=_level_of_all_counts(spec),
-            check=dimension_counts,
-            needs=exists | {"TENSOR.type", "TENSOR.dimension-count"},
-        ),
-        Rule(
-            f"{spec.name}.same-dimension-count",
-            Category.AGREEMENT,
-            _each_of_one("the same DimensionCount", of_one_rank, len(spec.rank_groups) == 1),
-            Source(spec.source.page, "Tensor constraints"),
-            "pad the shorter ones with leading dimensions of size 1",
-            since=tables_from,
+        same_ranks(
+            *of_one_rank.values(),
+            name="same-dimension-count",
+            statement=_each_of_one("the same DimensionCount", of_one_rank, len(spec.rank_groups) == 1),
+            remedy="pad the shorter ones with leading dimensions of size 1",
             until=None if of_one_rank and spec.is_complete and _allows_several_counts(spec) else never,
-            check=same_dimension_count,
-            needs=complete | {"TENSOR.type", "TENSOR.dimension-count"} | ids(spec.name, "dimension-counts"),
+            section="Tensor constraints",
         ),
-        Rule(
-            f"{spec.name}.same-data-type",
-            Category.AGREEMENT,
-            _each_of_one("the same DataType", of_one_type, False),
-            Source(spec.source.page, "Tensor constraints"),
-            "give the output the data type of the input",
-            since=tables_from,
+        same_types(
+            *of_one_type.values(),
+            name="same-data-type",
+            statement=_each_of_one("the same DataType", of_one_type, False),
+            remedy="give the output the data type of the input",
             until=None if of_one_type and spec.is_complete else never,
-            check=same_data_type,
-            needs=complete | {"TENSOR.type", "TENSOR.data-type"} | ids(spec.name, "data-types"),
+            section="Tensor constraints",
         ),
     )
+    return tuple(constraint.rule(spec.name, spec.source.page) for constraint in constraints)
 
 
 def _is_several(fields: Sequence[Field]) -> bool:
@@ -498,21 +478,6 @@ def _each_of_one(what: str, groups: Mapping[str, Sequence[Field]], is_all: bool)
     if is_all:
         return f"all tensors have {what}"
     return "; ".join(" and ".join(field.name for field in fields) + f" have {what}" for fields in groups.values())
-
-
-def _unequal(
-    desc: Any,
-    groups: Mapping[str, Sequence[Field]],
-    value: Callable[[TensorDesc], Any],
-    say: Callable[[str, Any], str],
-) -> list[Breach]:
-    """A breach for each group whose tensors have more than one value."""
-    found = []
-    for fields in groups.values():
-        of_group = [slot for slot in slots(desc) if slot.field in fields]
-        if len({value(slot.tensor) for slot in of_group}) > 1:
-            found.append(Breach("", ", ".join(say(slot.name, value(slot.tensor)) for slot in of_group)))
-    return found
 
 
 def _level_of_all_counts(spec: OperatorSpec) -> Level | None:

@@ -62,6 +62,7 @@ class Rule:
         erratum: set where the pages leave open what breaking it means: the decision is then UNSPECIFIED.
         settles: errata that this rule's wording corrects.
         also: pages that it rests on besides.
+        constraint: the `spec.constraints.Constraint` that made it; None where it is of no known kind.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Rule:
     erratum: str | None = None
     settles: tuple[str, ...] = ()
     also: tuple[Source, ...] = ()
+    constraint: Any = None
 
     @property
     def sources(self) -> tuple[Source, ...]:

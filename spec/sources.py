@@ -35,6 +35,7 @@ class Source:
         return f"{self.page}, {self.section}" if self.section else self.page
 
 
+BUFFER_BINDING = "ns-directml-dml_buffer_binding"
 BUFFER_TENSOR_DESC = "ns-directml-dml_buffer_tensor_desc"
 TENSOR_DESC = "ns-directml-dml_tensor_desc"
 TENSOR_DATA_TYPE = "ne-directml-dml_tensor_data_type"

@@ -10,6 +10,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import ACCEPTANCE, Breach, Category, Rule
 from dml_conformance.spec.sources import (
     BARRIERS_GUIDE,
+    BUFFER_BINDING,
     BUFFER_TENSOR_DESC,
     CREATE_OPERATOR,
     HELPERS,
@@ -268,12 +269,14 @@ DESCRIPTOR_RULES: tuple[Rule, ...] = (
     ),
 )
 
+OUTPUT_BOUNDS = "EXECUTION.output-bounds"
 INPUTS_UNCHANGED = "EXECUTION.inputs-unchanged"
 IN_PLACE = "EXECUTION.in-place"
+BINDING = "EXECUTION.binding"
 
 EXECUTION_RULES: tuple[Rule, ...] = (
     Rule(
-        "EXECUTION.output-bounds",
+        OUTPUT_BOUNDS,
         Category.EXECUTION,
         "nothing is written outside the output's TotalTensorSizeInBytes",
         Source(BARRIERS_GUIDE),
@@ -289,6 +292,13 @@ EXECUTION_RULES: tuple[Rule, ...] = (
         Category.EXECUTION,
         "an element stands at dot(coordinates, strides) elements from the tensor's start, on inputs and outputs",
         Source(BUFFER_TENSOR_DESC, "Strides"),
+    ),
+    Rule(
+        BINDING,
+        Category.EXECUTION,
+        "outputs are the same wherever tensors are bound: at any multiple of 16 and of GuaranteedBaseOffsetAlignment, "
+        "in resources of their own or in one, in any order, with as many bytes as they need or more",
+        Source(BUFFER_BINDING, "Offset"),
     ),
     Rule(
         IN_PLACE,

@@ -14,7 +14,7 @@ from math import factorial
 
 from msgspec.structs import replace
 
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import Case, Order, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import UINT
 from dml_conformance.spec.levels import Level
@@ -30,11 +30,13 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import LARGEST, builder
 from dml_conformance.strategies.cases import applicable_rules, execution_rules, make_case, patterns, recipes
 from dml_conformance.strategies.chooser import Chooser, SeededChooser, every_variant
+from dml_conformance.strategies.constraints import at_ends
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import described, edit_tensor, of_ones, resize_at
 from dml_conformance.strategies.tensors import STRIDE_CODES, broadcast_along, has_strides_of_kind, strides_of_kind
@@ -45,6 +47,15 @@ OUTPUT_LAYOUTS = ("packed", "explicit", "apart", "padded", "permuted", "both", "
 INPUT_LAYOUTS = (*OUTPUT_LAYOUTS, "broadcast", "window")
 SURPLUS_BYTES = (1, 3, 4, 60, 4096)
 SHAPES_TRIED = 200  # to find a tensor that is large enough for a layout; at some levels there is none
+# Every way to bind tensors, one at a time, and some together.
+PLACEMENTS = (
+    *(Placement((offset,)) for offset in (0, 16, 80, 256, 4096, 2**16 + 16)),
+    Placement((80,), Order.REVERSED),
+    Placement((0, 2**16 + 16), Order.OUTPUTS_BETWEEN),
+    Placement((80,), heap=True),
+    Placement((80,), surplus=64),
+    Placement((0,), Order.REVERSED, heap=True, surplus=4),
+)
 TIMES = 3  # that an operator is executed in a row with other data
 ALL_VALUES_BYTES = 4096  # of an output that holds every special value of a type
 EVERY_VALUE = 65_536  # elements of an input that holds every value of a 16-bit type
@@ -67,6 +78,7 @@ def boundary_cases(operator: str, level: Level) -> Iterator[Case]:
         yield from _edges(spec, level)
         yield from _broadcasting_outputs(spec, level)
         yield from _in_a_row(spec, level)
+        yield from _placements(spec, level)
 
 
 def _about(rule: str, operator: str, level: Level) -> Iterator[Case]:
@@ -258,6 +270,15 @@ def _in_a_row(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         yield Case.of(case.desc, level, data, rule=case.rule, origin=f"{name}/{n}")
 
 
+def _placements(spec: OperatorSpec, level: Level) -> Iterator[Case]:
+    """One case, bound in every way, with values that differ from element to element."""
+    name = f"{spec.name}/{level}/binding"
+    case = _case(spec, level, _at(spec, level, name).but(layout="packed", spread=True, complete=True), name)
+    data = _filled(spec, case.desc, 0, values.IN_RANGE)
+    for n, placement in enumerate(PLACEMENTS):
+        yield Case.of(case.desc, level, data, rule=BINDING, origin=f"{name}/{n}").bound(placement)
+
+
 def _data_patterns(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     """Every pattern of values with every data type, in a small case of any layout, and in one that moves enough of them
     for all that is special to be there."""
@@ -343,7 +364,8 @@ def _has_sign(index_type: DataType, pattern: str) -> bool:
 
 def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     """The operator's own limits: attributes at both ends of their ranges, long axes, as many elements as may be."""
-    edges = tuple(builder(spec.name).edges(_at(spec, level, f"{spec.name}/{level}/edges")))
+    ctx = _at(spec, level, f"{spec.name}/{level}/edges")
+    edges = (*builder(spec.name).edges(ctx), *_ends(spec, level, ctx.but(layout="packed")))
     # The same with sizes of 1 besides: what is a dimension too many may be one that nothing stands in.
     of_one = (ones for desc in edges for ones in _of_ones(spec, level, desc))
     for n, desc in enumerate(dict.fromkeys((*edges, *of_one))):
@@ -354,6 +376,15 @@ def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
         for n, desc in enumerate(builder(spec.name).huge(_at(spec, level, f"{spec.name}/{level}/huge"), LARGEST)):
             rule = "TENSOR.element-count"  # decided, never executed: there is no data
             yield Case.of(desc, level, rule=rule, origin=f"{spec.name}/{level}/huge/{n}")
+
+
+def _ends(spec: OperatorSpec, level: Level, ctx: Context) -> Iterator[OperatorDesc]:
+    """What is valid at the ends of the operator's constraints."""
+    for rule in spec.own_rules:
+        if rule.constraint is not None:
+            with suppress(Impossible):
+                made = at_ends(rule.constraint, builder(spec.name).build, ctx)
+                yield from (desc for desc in made if decide(desc, level).outcome is Outcome.ACCEPT)
 
 
 def _of_ones(spec: OperatorSpec, level: Level, desc: OperatorDesc) -> Iterator[OperatorDesc]:

@@ -78,6 +78,7 @@ _FOCUS = {
     "strides": Focus(layout="strided"),
     "output-bounds": Focus(),
     "inputs-unchanged": Focus(),
+    "binding": Focus(),
     "in-place": Focus(in_place=True),
 }
 

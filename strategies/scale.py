@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import OFFSET_ALIGNMENT, Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Slot, inputs, outputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes, packed_strides
+from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import FAR_INDICES, Builder, builder, is_sibling
@@ -73,7 +74,7 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
     groups = [scale.decided(), scale.overlapping()]
     for bits in (bits for bits in Reach if bits <= reach):
         if bits is Reach.BITS_16 or not is_sibling(operator):
-            groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits)]
+            groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits), scale.far_bound(bits)]
         groups.append(scale.far_apart(bits))
     for group in groups:
         with suppress(Impossible):  # no tensor of this operator is as large at this level
@@ -120,9 +121,13 @@ class _ScaleCases(NamedTuple):
             yield self._executed(name, desc, Recipe(values.OVERLAPPING, seed), Recipe(values.IN_RANGE, seed))
 
     def long_axes(self, bits: Reach) -> Iterator[Case]:
-        """Every type of indices along axes that fewer bits cannot number, wherever they stand among the dimensions."""
+        """Every type of indices along axes that fewer bits cannot number, wherever they stand among the dimensions.
+
+        Of a large axis without indices nothing stands beside it, so that all places are one in memory.
+        """
         seeds = count()
-        for length, place in product(AXES[bits], range(3)):
+        is_alone = self.spec.index is None and bits is not Reach.BITS_16
+        for length, place in product(AXES[bits], (2,) if is_alone else range(3)):
             for index_type in self._context().index_types or (None,):
                 for pattern in self._far_patterns(index_type, bits, place):
                     seed = next(seeds)
@@ -138,8 +143,9 @@ class _ScaleCases(NamedTuple):
         for seed, (width, sizes) in enumerate(OUTPUTS[bits]):
             ctx = _of_type(self._context(), self._of_width(width))
             name = "output/" + "x".join(map(str, sizes))
-            desc = _thin(self.builder.vast(ctx, sizes))
-            yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+            with suppress(Impossible):  # not in rows of this length
+                desc = _thin(self.builder.vast(ctx, sizes))
+                yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
 
     def packed_inputs(self, bits: Reach) -> Iterator[Case]:
         """Rows beyond short addresses, in an input without strides; nothing but indices takes few of them."""
@@ -164,6 +170,14 @@ class _ScaleCases(NamedTuple):
             desc = _with_stride(plain, slot, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
             name = f"apart/{bits}-bits/{slot.name}"
             yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
+
+    def far_bound(self, bits: Reach) -> Iterator[Case]:
+        """Small tensors in one resource, all of them beyond what 32 bits address."""
+        if bits is Reach.BITS_32:
+            desc = self.builder.long_axis(_of_type(self._context(), self._of_width(4)), (3, 5, 7), 0)
+            case = self._executed("bound", desc, Recipe(values.RANDOM_BITS), Recipe(values.FAR))
+            placement = Placement((2**bits + OFFSET_ALIGNMENT,), heap=True)
+            yield msgspec.structs.replace(case, rule=BINDING, placement=placement)
 
     def _of_long_axis(self, ctx: Context, bits: Reach, length: int, place: int) -> Any:
         """A descriptor with two elements along every other dimension, or one where those are too many to move."""

@@ -37,6 +37,17 @@ SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "
 SPECIAL_PAIRS, SHIFTS = "special-pairs", "shifts"
 MODERATE, CRITICAL, ALL_VALUES = "moderate", "critical", "all-values"
 SCALES = "scales"
+POSITIVE, CANCELLING, WEIGHTS = "positive", "cancelling", "weights"
+IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
+    "in-range",
+    "boundary",
+    "repeated",
+    "negative",
+    "mixed-sign",
+    "out-of-range",
+    "far",
+    "far-negative",
+)
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
@@ -54,21 +65,16 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "shifts": (SHIFTS,),  # counts of bits
     "reals": (ALL_VALUES, MODERATE, CRITICAL),  # arguments of a function
     "rows": (SMALL_INTEGERS, MODERATE, FINITE, SPECIAL),  # elements along axes, few of them NaN
+    # What is added up: whole numbers first, then sums of one sign, such that cancel, any magnitudes, what is special.
+    "sums": (SMALL_INTEGERS, POSITIVE, CANCELLING, MODERATE, FINITE, SPECIAL),
+    # Of recurrences: whole numbers first, then weights by which states neither vanish nor saturate.
+    "recurrent": (SMALL_INTEGERS, WEIGHTS, MODERATE, SPECIAL),
+    "lengths": (BOUNDARY, IN_RANGE),  # from 0 on
     "scales": (SCALES,),  # what numbers are quantized by
     "zero points": (SMALL_INTEGERS, RANDOM_BITS),
     "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 
-IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
-    "in-range",
-    "boundary",
-    "repeated",
-    "negative",
-    "mixed-sign",
-    "out-of-range",
-    "far",
-    "far-negative",
-)
 UNSIGNED_INDEX_PATTERNS = (IN_RANGE, BOUNDARY, REPEATED)
 SIGNED_INDEX_PATTERNS = (*UNSIGNED_INDEX_PATTERNS, NEGATIVE, MIXED)
 INDEX_PATTERNS = (*SIGNED_INDEX_PATTERNS, OUT_OF_RANGE, FAR, FAR_NEGATIVE)
@@ -142,11 +148,12 @@ def check_recipes(case: Case) -> None:
 
 
 def _of_inputs(case: Case, make: Callable[..., _T]) -> dict[str, _T]:
-    index, data = spec_of(case.desc).index, case.data or {}
+    spec, data = spec_of(case.desc), case.data or {}
+    index = spec.index
     content: dict[str, _T] = {}
     for slot in inputs(case.desc):
         is_index = slot.key == _indices_of(case)
-        limits = index.limits(case.desc) if index is not None and is_index else ()
+        limits = index.limits(case.desc) if index is not None and is_index else length_limits(case.desc, slot)
         if slot.key not in data:
             raise ValueError(f"{slot.name}: there is no recipe for its data")
         if data[slot.key].pattern == OVERLAPPING and (is_index or index is None):
@@ -159,6 +166,12 @@ def _of_inputs(case: Case, make: Callable[..., _T]) -> dict[str, _T]:
         except ValueError as error:
             raise ValueError(f"{slot.name}: {error}") from None
     return content
+
+
+def length_limits(desc: OperatorDesc, slot: Slot) -> tuple[int, ...]:
+    """What the elements of an input that counts elements of another stay below; nothing for other inputs."""
+    most = spec_of(desc).lengths.get(slot.field.name)
+    return () if most is None else (most(desc) + 1,)
 
 
 def in_place_input(case: Case) -> str:
@@ -196,6 +209,8 @@ def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
     """Raise ValueError for a seed out of range and a pattern that is none of this tensor's."""
     if not 0 <= recipe.seed <= MAX_SEED:
         raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
+    if recipe.period < 0 or (recipe.period and recipe.pattern not in _DATA):
+        raise ValueError(f"expected a period of 0, or above it for a pattern of data; found {recipe.period}")
     known = (*_DATA, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
     if recipe.pattern not in known:
         names = ", ".join(name for name in known if name != OVERLAPPING)
@@ -218,7 +233,9 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_
     _check_named(recipe, limits)
     size = buffer_size(tensor)
     if recipe.pattern in _DATA:
-        return _DATA[recipe.pattern](tensor.data_type, size, recipe.seed)
+        made = min(size, recipe.period * tensor.data_type.size) if recipe.period else size
+        content = _DATA[recipe.pattern](tensor.data_type, made, recipe.seed)
+        return content if made == size else np.resize(content, size)
     values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits, has_duplicates)
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
@@ -302,6 +319,33 @@ def _moderate(data_type: DataType, size: int, seed: int) -> Bytes:
     return moderate
 
 
+def _positive(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Floats from 1/2 to 2; integers of as many bits as often as others."""
+    if not data_type.is_float:
+        return _moderate(data_type, size, seed)
+    drawn = random_bytes(4 * -(-size // data_type.size), POSITIVE, seed).view("<u4")
+    found = np.ldexp(0.5 + (drawn >> 1) / 2.0**32, (drawn & 1).astype(np.int32))
+    return found.astype(NUMPY_TYPE[data_type]).view(np.uint8)[:size]
+
+
+def _cancelling(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Floats in pairs that differ in sign, and in their last bits alone; integers of any bits."""
+    if not data_type.is_float:
+        return random_bytes(size, CANCELLING, seed)
+    numbers = _moderate(data_type, size + 2 * data_type.size, seed).view(NUMPY_TYPE[data_type]).copy()
+    near = numbers[: len(numbers) // 2 * 2 : 2] * NUMPY_TYPE[data_type].type(-1 - 2.0**-8)
+    numbers[1 : 2 * len(near) : 2] = near
+    return numbers.view(np.uint8)[:size]
+
+
+def _weights(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Floats from -1 to 1, all as likely; integers of as many bits as often as others."""
+    if not data_type.is_float:
+        return _moderate(data_type, size, seed)
+    drawn = random_bytes(4 * -(-size // data_type.size), WEIGHTS, seed).view("<i4")
+    return (drawn / 2.0**31).astype(NUMPY_TYPE[data_type]).view(np.uint8)[:size]
+
+
 def _scales(data_type: DataType, size: int, seed: int) -> Bytes:
     """Powers of two from 2^-4 to 2^3, and as many numbers between them; one in 16 is negative, one in 32 special."""
     count = -(-size // data_type.size)
@@ -372,6 +416,9 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     SHIFTS: _shifts,
     MODERATE: _moderate,
     SCALES: _scales,
+    POSITIVE: _positive,
+    CANCELLING: _cancelling,
+    WEIGHTS: _weights,
     CRITICAL: _critical,
     ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,

@@ -11,23 +11,23 @@ lacks the one check would otherwise turn the descriptor down for another reason,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType, TensorType
-from dml_conformance.spec.field_kinds import TENSORS, EnumKind
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, OperatorDesc, OperatorSpec, outputs, slots, with_tensors
+from dml_conformance.spec.operator import Misfit, OperatorDesc, OperatorSpec, outputs, slots
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes, packed_strides
-from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
+from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.spec.validator import decide
 from dml_conformance.strategies.builders import TOO_LARGE, Builder, builder
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
-from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
-from dml_conformance.strategies.edits import described, edit, edit_tensor, resize, with_data_type
+from dml_conformance.strategies.constraints import breaking
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import described, edit_tensor, resize
 
 
 class _Bench(NamedTuple):
@@ -208,87 +208,6 @@ def _alignment_element_size(bench: _Bench, ctx: Context) -> Any:
     return edit_tensor(desc, key, guaranteed_base_offset_alignment=alignment)
 
 
-def _introduced_in(bench: _Bench, ctx: Context) -> Any:
-    if ctx.level >= bench.spec.introduced_in:
-        raise Impossible
-    return bench.build(ctx)
-
-
-def _required_tensors(bench: _Bench, ctx: Context) -> Any:
-    """A tensor that is null: any that is required, any of an array."""
-    desc = bench.build(ctx)
-    required = [slot.key for slot in slots(desc) if not slot.field.optional]
-    return with_tensors(desc, {ctx.chooser.variant(required): None})
-
-
-def _enumerators(bench: _Bench, ctx: Context) -> Any:
-    """A number that is no enumerator, or one that a later level has."""
-    wrong = [
-        (field.attribute, value)
-        for field in bench.spec.fields
-        if isinstance(field.kind, EnumKind)
-        for value in (*field.kind.enum, max(field.kind.enum) + 1, 2**32 - 1)
-        if value not in field.kind.enum._value2member_map_ or field.kind.levels.get(value, ctx.level) > ctx.level
-    ]
-    attribute, value = ctx.chooser.variant(wrong)
-    return edit(bench.build(ctx), **{attribute: int(value)})
-
-
-def _data_types(bench: _Bench, ctx: Context) -> Any:
-    group = ctx.chooser.variant(tuple(ctx.types))
-    rows = [ctx.table[field.name].data_types for field in bench.spec.type_groups[group]]
-    wrong = ctx.chooser.variant([t for t in SIMPLEST_FIRST if all(t not in row for row in rows)])
-    return bench.build(ctx.of_types(group, (wrong,)))
-
-
-def _dimension_counts(bench: _Bench, ctx: Context) -> Any:
-    every = range(1, max_dimension_count(ctx.level) + 1)
-    alike = next(iter(bench.spec.rank_groups.values()))
-    wrong = tuple(n for n in every if all(n not in ctx.table[field.name].dimension_counts for field in alike))
-    return bench.build(ctx.but(ranks=(ctx.chooser.variant(ctx.but(ranks=wrong).ranks),)))
-
-
-def _same_dimension_count(bench: _Bench, ctx: Context) -> Any:
-    longer = tuple(rank for rank in ctx.ranks if rank + 1 in ctx.ranks)
-    desc = bench.build(ctx.but(ranks=longer, complete=True))
-    alike = [fields for fields in bench.spec.rank_groups.values() if len(fields) > 1 or fields[0].kind is TENSORS]
-    of_group = [[slot.key for slot in slots(desc) if slot.field in fields] for fields in alike]
-    keys = [key for group in of_group if len(group) > 1 for key in group]
-    if not keys:
-        raise Impossible
-    key = ctx.chooser.variant(keys)
-    return resize(desc, key, (1, *described(desc, key).sizes))
-
-
-def _same_data_type(bench: _Bench, ctx: Context) -> Any:
-    """Another type of the last tensor of a group; of an array also in the middle."""
-    desc = bench.build(ctx.but(complete=True))
-    several = [
-        keys
-        for fields in bench.spec.type_groups.values()
-        if len(keys := [slot.key for slot in slots(desc) if slot.field in fields]) > 1
-    ]
-    if not several:
-        raise Impossible
-    keys = ctx.chooser.variant(several)
-    key = ctx.chooser.variant(tuple(dict.fromkeys((keys[-1], keys[len(keys) // 2]))))
-    tensor, field = described(desc, key), next(slot.field for slot in slots(desc) if slot.key == key)
-    allowed = [t for t in SIMPLEST_FIRST if t in ctx.table[field.name].data_types and t != tensor.data_type]
-    if not allowed:
-        raise Impossible
-    return with_data_type(desc, key, ctx.chooser.variant(allowed))
-
-
-def _output_sizes(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
-    key = _any_output(desc, ctx)
-    sizes = list(described(desc, key).sizes)
-    d = ctx.chooser.variant(range(len(sizes)))
-    size = sizes[d]
-    sizes[d] = ctx.chooser.variant([n for n in (size + 1, size - 1, size * 2, 1) if n > 0 and n != size])
-    return resize(desc, key, sizes)
-
-
 _Generic = Callable[[_Bench, Context], Any]
 
 TENSOR_VIOLATIONS: dict[str, _Generic] = {
@@ -305,28 +224,21 @@ TENSOR_VIOLATIONS: dict[str, _Generic] = {
     "TENSOR.alignment-power-of-two": _alignment_power_of_two,
     "TENSOR.alignment-element-size": _alignment_element_size,
 }
-OPERATOR_VIOLATIONS: dict[str, _Generic] = {
-    "introduced-in": _introduced_in,
-    "required-tensors": _required_tensors,
-    "enumerators": _enumerators,
-    "data-types": _data_types,
-    "dimension-counts": _dimension_counts,
-    "same-dimension-count": _same_dimension_count,
-    "same-data-type": _same_data_type,
-    "output-sizes": _output_sizes,
-}
 
 
 @cache
-def violations(operator: str) -> dict[str, Callable[[Context], Any]]:
-    """For each descriptor rule of an operator, tensor rules included: how to break it alone."""
+def violations(operator: str) -> dict[str, Callable[[Context], Iterable[Any]]]:
+    """For each descriptor rule of an operator, tensor rules included: candidates for what breaks it alone."""
     bench = _Bench(operator_named(operator), builder(operator))
-    generic = {f"{operator}.{name}": partial(make, bench) for name, make in OPERATOR_VIOLATIONS.items()}
-    own = {f"{operator}.{name}": make for name, make in bench.builder.violations.items()}
-    of_tensors = {rule: partial(make, bench) for rule, make in TENSOR_VIOLATIONS.items()}
-    found: dict[str, Callable[[Context], Any]] = {**of_tensors, **generic, **own}
-    stated = {rule.id for rule in (*TENSOR_RULES, *bench.spec.own_descriptor_rules)}
-    return {rule: make for rule, make in found.items() if rule in stated}
+    own = {rule.id: rule.constraint for rule in bench.spec.own_descriptor_rules}
+    of_tensors = {rule: partial(_single, partial(make, bench)) for rule, make in TENSOR_VIOLATIONS.items()}
+    of_kinds = {rule: partial(breaking, constraint, bench.build) for rule, constraint in own.items() if constraint}
+    by_builder = {f"{operator}.{name}": partial(_single, make) for name, make in bench.builder.violations.items()}
+    return of_tensors | of_kinds | {rule: make for rule, make in by_builder.items() if rule in own}
+
+
+def _single(make: Callable[[Context], Any], ctx: Context) -> Iterator[Any]:
+    yield make(ctx)
 
 
 def violate(chooser: Chooser, operator: str, level: Level, rule: str) -> OperatorDesc:
@@ -339,14 +251,15 @@ def violate(chooser: Chooser, operator: str, level: Level, rule: str) -> Operato
         KeyError: the operator has no such descriptor rule.
     """
     break_it, context = _bound(operator, level, rule)
-    desc: OperatorDesc = break_it(context.driven_by(chooser))
-    if decide(desc, level).rules != (rule,):
+    candidates: Iterable[OperatorDesc] = break_it(context.driven_by(chooser))
+    found = next((desc for desc in candidates if decide(desc, level).rules == (rule,)), None)
+    if found is None:
         raise Impossible
-    return desc
+    return found
 
 
 @cache
-def _bound(operator: str, level: Level, rule: str) -> tuple[Callable[[Context], Any], Context]:
+def _bound(operator: str, level: Level, rule: str) -> tuple[Callable[[Context], Iterable[Any]], Context]:
     """How to break a rule, and what there is to choose from; decisions have to come from elsewhere."""
     spec = operator_named(operator)
     if level < spec.introduced_in and rule != f"{operator}.introduced-in":

@@ -117,6 +117,7 @@ class IsolatedBackend:
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
         self._prefetches = True
+        self._timed_work: _SharedTensors | None = None  # that is in the shared memory
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._processes.start()
         self._capabilities = loaded.capabilities
@@ -246,12 +247,31 @@ class IsolatedBackend:
         return self._timed("time_copy", [], size, repeats, cold)
 
     def _timed(self, doing: str, executions: Sequence[Execution], *how: int) -> list[float]:
-        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`."""
+        """By the backend's own clock, or by the host's in the backend's process; raises as `validate`.
+
+        What the runs left is there for `fetch_timed`.
+        """
+        if self._timed_work is not None:
+            self._release(self._timed_work)
+            self._timed_work = None
         work = _SharedTensors(executions)
         seconds = self.limits.seconds * TIMED_RUNS
         outcome = self._ask(self._about(work, doing, lambda: (TIME, *how), seconds, together=True))
-        self._release(work)
+        self._timed_work = work
         return list(_completed(outcome).seconds)
+
+    def fetch_timed(self) -> None:
+        """Copy back what the last timed runs left; it lies in the shared memory until something else is asked for.
+
+        Raises:
+            StrayWrite: something was written beside the resources.
+        """
+        work, process = self._timed_work, self._processes.current
+        assert work is not None
+        assert process is not None
+        self._timed_work = None
+        work.fetch(process)
+        self._release(work)
 
     # Unsupported with cold caches, where the backend cannot empty them.
     time_execution = partialmethod(_time_execution, cold=False)
@@ -389,8 +409,9 @@ class IsolatedBackend:
         return self._processes.replace(is_losing=self.tally.lost > 0)
 
     def _forget(self) -> None:
-        """A new process knows nothing."""
+        """A new process knows nothing, and has nothing that was timed."""
         self._known = _ProcessState()
+        self._timed_work = None
 
     def _release(self, work: _SharedTensors) -> None:
         assert self._processes.current is not None
@@ -544,7 +565,8 @@ class _ProcessPool:
 
 
 class _SharedTensors:
-    """Executions as they are laid out in the shared memory: each resource once, at the start of a page.
+    """Executions as they are laid out in the shared memory: each resource once, at the start of a page, in the order in
+    which they lie in the memory of this process.
 
     What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
     that nobody else knows before, so that a write there shows.
@@ -557,6 +579,12 @@ class _SharedTensors:
         self.end = PAGE
         self._starts: dict[int, int] = {}  # by what tells resources apart
         self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
+        bound = (binding for execution in executions for part in execution[2:] for binding in part.values())
+        resources = {id(buffer): buffer for buffer, _, _ in bound}
+        for identity, buffer in sorted(resources.items(), key=lambda each: _address(each[1])):
+            self._starts[identity], length = self.end, len(buffer)
+            self._resources.append((self.end, self.end + length, buffer))
+            self.end += (length // PAGE + 1) * PAGE
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
         ]
@@ -623,16 +651,16 @@ class _SharedTensors:
         return f"that of {' and '.join(names)}" if len(self._resources) > 1 else "the only one"
 
     def _bounds(self, bindings: Mapping[str, Binding]) -> list[Bound]:
-        bounds = []
-        for name, (buffer, offset, size) in bindings.items():
-            length = len(buffer)
-            start = self._starts.get(id(buffer))
-            if start is None:
-                start = self._starts[id(buffer)] = self.end
-                self._resources.append((start, start + length, buffer))
-                self.end = start + (length // PAGE + 1) * PAGE
-            bounds.append((name, start, length, offset, size, buffer.flags.writeable))
-        return bounds
+        return [
+            (name, self._starts[id(buffer)], len(buffer), offset, size, buffer.flags.writeable)
+            for name, (buffer, offset, size) in bindings.items()
+        ]
+
+
+def _address(memory: Bytes) -> int:
+    """Where memory begins; `ctypes.data` takes ten times as long."""
+    address: int = memory.__array_interface__["data"][0]
+    return address
 
 
 class _ShownAs:

@@ -28,7 +28,8 @@ NUMBERS: dict[DataType, np.dtype[Any]] = {
 }
 
 # What an operator computes: from its descriptor and the bits of each input, by slot, those of each output; numbers of
-# the output's type stand for their bits, and an `arithmetic.Arithmetic` for results that are rounded.
+# the output's type stand for their bits, and a `formula.Formula`, or another function of a profile that gives an
+# enclosure, for results that are rounded.
 Compute = Callable[[Any, Arrays], Mapping[str, Any]]
 
 

@@ -6,23 +6,29 @@ A part is a box of coordinates. An operator's own function computes it, from inp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import inf, prod
+from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, expectation
+from dml_conformance.backends.reference.enclosure import Enclosure
+from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, with_tensors
-from dml_conformance.spec.expectation import Box, Expectation
+from dml_conformance.spec.expectation import Box, Expectation, Within
 from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 
-PART_ELEMENTS = 2**20
+PART_ELEMENTS = 2**17
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
@@ -53,20 +59,31 @@ class LargeExpectation:
         self._compute = compute
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
-        """The boxes of at most `PART_ELEMENTS` elements, and what is right of each."""
-        for box in boxes(self._output.tensor.sizes, PART_ELEMENTS):
-            yield box, self._part(box)
+        """The boxes of at most `PART_ELEMENTS` elements, unless those that are taken together are more, and what is
+        right of each."""
+        sizes, axes = self._output.tensor.sizes, self._together()
+        for box in boxes(sizes, max(PART_ELEMENTS, prod(sizes[min(axes, default=len(sizes)) :]))):
+            yield box, self.cut(box)
 
     def at(self, coordinates: tuple[int, ...]) -> Expectation:
         """What is right of one element, as a tensor of it alone."""
-        return self._part(tuple(slice(place, place + 1) for place in coordinates))
+        return self.cut(tuple(slice(place, place + 1) for place in coordinates))
 
-    def _part(self, box: Box) -> Expectation:
-        key = self._output.key
-        tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in box))
-        desc, arrays = self._cut(self._desc, box, self._arrays)
+    def cut(self, box: Box) -> Expectation:
+        """What is right of some elements alone."""
+        key, sizes, axes = self._output.key, self._output.tensor.sizes, self._together()
+        whole = tuple(slice(0, sizes[axis]) if axis in axes else span for axis, span in enumerate(box))
+        tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
+        desc, arrays = self._cut(self._desc, whole, self._arrays)
         desc = with_tensors(desc, {key: tensor})
-        return as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+        found = as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+        return (
+            found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
+        )
+
+    def _together(self) -> Sequence[int]:
+        """Along which axes elements are taken together."""
+        return self._cut.axes(self._desc) if isinstance(self._cut, CutRows) else ()
 
 
 def expected_of_memory(
@@ -92,14 +109,50 @@ def expected_of_memory(
 
 
 def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: Profile) -> Expectation:
-    """What an operator's function returned for an output, under the bounds of a profile."""
-    if isinstance(found, Arithmetic):
-        spec = operator(found.bounds_of or desc.operator)
-        bound = profile.bound(spec.bounds, spec.precise, tensor.data_type)
-        found = expectation(found, tensor.data_type, bound, profile)
+    """What an operator's function returned for an output, under the bounds of a profile.
+
+    That is bits, an expectation, or what is evaluated under the profile: a formula, or a function of the profile that
+    gives an enclosure.
+    """
+    if isinstance(found, Formula):
+        found = _in_parts(found, profile, reach_of(desc.operator, tensor.data_type, profile))
+    elif callable(found):
+        found = found(profile)
+    if isinstance(found, Enclosure):
+        found = found.expectation(tensor.data_type)
     if isinstance(found, Expectation):
         return found._replace(values=as_bits(found.values, tensor))
     return Expectation(as_bits(found, tensor))
+
+
+def _in_parts(formula: Formula, profile: Profile, reach: float) -> Expectation:
+    """What is right of a formula's results, computed part by part where these are many, as that takes less memory."""
+    shape = formula.shape
+    most = max(PART_ELEMENTS, prod(shape[min(formula.axes, default=len(shape)) :]))
+    if prod(shape) <= most or formula.of_every_value() is not None:
+        return formula.expectation(profile, reach)
+    parts = [(box, formula.cut(box).expectation(profile, reach)) for box in boxes(shape, most)]
+
+    def whole(of: Callable[[Expectation], Any], otherwise: int) -> Any:
+        """A member of all of them, and what stands for None."""
+        found = [(box, of(part)) for box, part in parts]
+        kind = next((each.dtype for _, each in found if each is not None), None)
+        if kind is None:
+            return None
+        joined = np.full(shape, otherwise, kind)
+        for box, each in found:
+            if each is not None:
+                joined[box] = each
+        return joined
+
+    members = (("low", 0), ("high", 0), ("nan", 0), ("where", 1), ("exact", 0), ("argument", 0), ("counted", 1))
+    within = {name: whole(attrgetter(f"within.{name}"), otherwise) for name, otherwise in members}
+    return Expectation(whole(attrgetter("values"), 0), within=Within(**within))
+
+
+def reach_of(name: str, data_type: DataType, profile: Profile) -> float:
+    """The largest argument that an operator's bounds lie around the exact value for."""
+    return min((PRIMITIVES[each].bound(profile, data_type).reach for each in operator(name).primitives), default=inf)
 
 
 def boxes(sizes: Sequence[int], most: int) -> Iterator[Box]:
@@ -119,5 +172,24 @@ def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:
 
 
 def cut_elementwise(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """Of an operator whose inputs all have the output's sizes: the box of each of them."""
-    return desc, {key: array[tuple(spans)] for key, array in arrays.items()}
+    """Of an operator whose inputs have the output's sizes, or 1 where they are broadcast: the box of each of them."""
+    return desc, {
+        key: array[tuple(span if size > 1 else slice(0, 1) for span, size in zip(spans, array.shape, strict=True))]
+        for key, array in arrays.items()
+    }
+
+
+@dataclass(frozen=True)
+class CutRows:
+    """Of an operator whose output has axes along which all of it is needed for any element.
+
+    Attributes:
+        axes: from a descriptor, these axes.
+        cut: of the operator, to boxes that have all along them.
+    """
+
+    axes: Callable[[Any], Sequence[int]]
+    cut: Cut = cut_elementwise
+
+    def __call__(self, desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+        return self.cut(desc, spans, arrays)

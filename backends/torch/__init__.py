@@ -19,7 +19,7 @@ except ImportError as error:
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution, Unsupported
 from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
-from dml_conformance.backends.torch.device import describe, devices_for, find_device, versions
+from dml_conformance.backends.torch.device import describe, devices_for, find_device, in_full_precision, versions
 from dml_conformance.backends.torch.kernels import Work
 from dml_conformance.backends.torch.memory import DeviceResources, HostResources, Resources, element_type, fill
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, torch_operators
@@ -56,6 +56,7 @@ class _Torch:
 
     def __init__(self, device: str = "") -> None:
         self._device = find_device(device)
+        in_full_precision()
         self._on_cuda = self._device.type == "cuda"
         self._without_kernels = self._why_without_kernels()
 

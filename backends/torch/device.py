@@ -33,6 +33,13 @@ def find_device(name: str) -> torch.device:
     return torch.device("cuda", index)
 
 
+def in_full_precision() -> None:
+    """Have products of FLOAT32 be of FLOAT32, and sums too, whatever the process had asked for before."""
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+
+
 def devices_for(name: str) -> list[str]:
     """The devices that `cuda`, or "" where there is CUDA, leaves the choice of."""
     if name not in ("", "cuda") or not torch.cuda.is_available():

@@ -69,8 +69,11 @@ def certify(
         else:
             executor.close()
             if begun is None or THROUGHPUT not in begun.units:
-                for row in measure(engine.judge, engine.operators, engine.levels, engine.budget):
-                    stream.throughput(row)
+                for found in measure(engine.judge, engine.operators, engine.levels, engine.budget):
+                    if isinstance(found, Record):
+                        stream.record(found)
+                    else:
+                        stream.throughput(found)
                 lost = take_losses(backend)
                 if not lost:  # or, resumed just now, the run would not know of them
                     stream.mark(THROUGHPUT)

@@ -107,7 +107,7 @@ class Engine:
             return
         if record.phase is Phase.SEARCH:
             self._shrunk.add((record.operator, about))
-        elif record.phase is not Phase.SWEEP:
+        elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT):
             self._broken.setdefault((record.operator, about), Level.parse(record.level))
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:

@@ -136,7 +136,7 @@ def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]
 def decision_alone(case: Case) -> Case:
     """A valid case of which nothing is executed: it is about acceptance."""
     rule = ACCEPTANCE if case.outcome is Outcome.ACCEPT else case.rule
-    return msgspec.structs.replace(case, data=None, rule=rule)
+    return msgspec.structs.replace(case, data=None, rule=rule, placement=None)
 
 
 def _traits(case: Case) -> set[object]:

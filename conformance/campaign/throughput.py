@@ -10,24 +10,27 @@ from statistics import median
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
-from dml_conformance.backends.base import Backend, Binding, Bytes, Capabilities, Execution
-from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_execution, time_steadily
+from dml_conformance.backends.base import Backend, Capabilities
+from dml_conformance.backends.processes.errors import StrayWrite
+from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_steadily
 from dml_conformance.conformance.campaign.budget import Budget
-from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Caches, Caveat, Throughput
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, Judgement, Pending, verdict_on
+from dml_conformance.conformance.judge.timed import TimedMemory
+from dml_conformance.reports.records import Caches, Caveat, Phase, Record, Throughput, Verdict
+from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, braces
+from dml_conformance.spec.tensor_rules import OUTPUT_BOUNDS
 from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.cases import patterns
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.values import DOMAINS, IN_RANGE, UNSIGNED_OF_SIZE, buffer_size, fill, most_diverse
+from dml_conformance.strategies.values import IN_RANGE, RANDOM_BITS, most_diverse
 
 # Times the least that any size takes, up to which a run is the time of a launch for the most part.
 LAUNCHES = 2
@@ -48,12 +51,15 @@ COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
 }
 
 
-def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget) -> Iterator[Throughput]:
+def measure(
+    judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget
+) -> Iterator[Throughput | Record]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
     The budget says which data types. Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold
     ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others means
-    nothing.
+    nothing. What the first timed runs and the last ones left is compared; where it is wrong, its record stands in
+    place of a row.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
@@ -69,12 +75,13 @@ def measure(judge: Judge, operators: Sequence[str], levels: Sequence[Level], bud
     cells = budget.timed_pairs(data_types, families())
     if not cells:
         return
-    meter = _Meter(judge.backend, capabilities, budget.repeats)
+    meter = _Meter(judge, capabilities, budget.repeats)
     for size, caches in product(sizes, states):
         meter.measure_copies(size, level, caches)
     for operator, data_type in cells:
-        timed = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
-        yield from with_caveats(timed, meter.launches)
+        found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
+        yield from with_caveats([row for row in found if isinstance(row, Measurement)], meter.launches)
+        yield from (record for record in found if isinstance(record, Record))
 
 
 def _context(operator: str, level: Level) -> Context:
@@ -83,23 +90,28 @@ def _context(operator: str, level: Level) -> Context:
 
 def _rows(
     meter: _Meter, operator: str, data_type: DataType, size: int, level: Level, states: Sequence[Caches]
-) -> Iterator[Measurement]:
-    """A case timed in each state of the caches; its tensors are let go of with the last."""
+) -> Iterator[Measurement | Record]:
+    """A case timed in each state of the caches, up to the first that leaves something wrong; its tensors are let go of
+    with the last."""
     try:
         desc = builder(operator).large(_context(operator, level).but(data_types=(data_type,)), size)
     except Impossible:
         return
-    case = Case.of(desc, level, rule=f"{operator}.values")
-    useful, execution = useful_bytes(case), _bound(case)
-    if not meter.accepts(execution):
+    timed = meter.prepared(desc, level)
+    if timed is None:
         return
+    useful = useful_bytes(timed.case)
     for caches in states:
         before = meter.copy(useful, caches)
-        series = meter.time(execution, caches)
+        series = meter.time(timed, caches)
+        if isinstance(series, Record):
+            yield series
+            return
         after = meter.copy(useful, caches)
         if series is not None and series.seconds and before and after:
             limit = meter.limit(useful, caches)
-            row = Throughput(operator, data_type.name, _shape(case), useful, series.seconds, limit, size, caches)
+            shape = _shape(timed.case)
+            row = Throughput(operator, data_type.name, shape, useful, series.seconds, limit, size, caches)
             is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
             yield Measurement(row, is_disturbed)
 
@@ -111,6 +123,25 @@ class Measurement(NamedTuple):
     is_disturbed: bool
 
 
+class _Timed(NamedTuple):
+    """A case that the backend accepts, and its memory."""
+
+    pending: Pending
+    memory: TimedMemory
+
+    @property
+    def case(self) -> Case:
+        return self.pending.case
+
+
+class _Wrong(Exception):
+    """Timed runs left something wrong."""
+
+    def __init__(self, judged: Judgement) -> None:
+        super().__init__(judged.reason)
+        self.judged = judged
+
+
 class _Meter:
     """Times one backend, and knows what its device has been seen to do at the most.
 
@@ -118,8 +149,8 @@ class _Meter:
         launches: by state of the caches, seconds of the least that there is to launch, a copy of a byte.
     """
 
-    def __init__(self, backend: Backend, capabilities: Capabilities, repeats: int) -> None:
-        self._backend = backend
+    def __init__(self, judge: Judge, capabilities: Capabilities, repeats: int) -> None:
+        self._judge, self._backend = judge, judge.backend
         self._copying = [make for operator, make in COPIES.items() if operator in capabilities.operators]
         self._repeats = repeats
         # To empty the caches before each run is work enough to keep a device warm.
@@ -136,10 +167,10 @@ class _Meter:
         self.copy(2 * size, caches)
         for make in self._copying:
             tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 1, size // DataType.FLOAT32.size))
-            case = Case.of(make(tensor), level)
-            execution = _bound(case)
-            seconds = _seconds(self.time(execution, caches)) if self.accepts(execution) else 0.0
-            self._note(useful_bytes(case), seconds, caches)
+            if (timed := self.prepared(make(tensor), level)) is not None:
+                series = self.time(timed, caches)
+                seconds = 0.0 if isinstance(series, Record) else _seconds(series)
+                self._note(useful_bytes(timed.case), seconds, caches)
 
     def copy(self, moved: int, caches: Caches) -> float:
         """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
@@ -159,16 +190,45 @@ class _Meter:
         least = min(moved - 1, self._largest)
         return max(rate for size, rate in self._copies[caches] if size >= least)
 
-    def accepts(self, execution: Execution) -> bool:
-        try:
-            return self._backend.validate(execution.desc, execution.level).accepted
-        except Exception:  # not claimed, or broken, which the cases have shown
-            return False
+    def prepared(self, desc: OperatorDesc, level: Level) -> _Timed | None:
+        """A descriptor with data, bound as most programs do; None where it is not accepted or not claimed."""
+        case = Case.of(desc, level, _data(desc), rule=f"{desc.operator}.values", timed=True).bound(Placement())
+        pending = self._judge.decide(case)
+        if not isinstance(pending, Pending):
+            return None
+        memory = self._judge.timed_memory(pending)
+        return None if isinstance(memory, Judgement) else _Timed(pending, memory)
 
-    def time(self, execution: Execution, caches: Caches) -> Series | None:
-        """None where it is not claimed, or broken."""
-        cold = caches is Caches.COLD
-        return self._time(lambda repeats: time_execution(self._backend, execution, repeats, cold=cold), caches)
+    def time(self, timed: _Timed, caches: Caches) -> Series | Record | None:
+        """None where it is not claimed, or broken; the record where the first runs or the last left something wrong."""
+        requests = 0
+
+        def clock(repeats: int) -> list[float]:
+            nonlocal requests
+            seconds = timed.memory.run(self._backend, repeats, cold=caches is Caches.COLD)
+            requests += 1
+            if requests == 1:
+                self._check(timed, FIRST_RUNS)
+            return seconds
+
+        try:
+            series = time_steadily(clock, self._repeats, self._warm_up[caches])
+            if requests > 1:
+                self._check(timed, LAST_RUNS)
+        except _Wrong as wrong:
+            return self._judge.describe(timed.case, Phase.THROUGHPUT, wrong.judged)
+        except StrayWrite as error:
+            judged = timed.pending.judged(*verdict_on(error, "time_execution"))._replace(rule=OUTPUT_BOUNDS)
+            return self._judge.describe(timed.case, Phase.THROUGHPUT, judged)
+        except Exception:  # not claimed, broken, or the process that it was to be made in is lost
+            return None
+        return series
+
+    def _check(self, timed: _Timed, runs: str) -> None:
+        """Raise where what the last run left is wrong."""
+        judged = self._judge.judge_timed(timed.pending, timed.memory, runs)
+        if judged.verdict is not Verdict.PASS:
+            raise _Wrong(judged)
 
     def _clock_copy(self, size: int, caches: Caches, repeats: int) -> list[float]:
         return time_copy(self._backend, size, repeats, cold=caches is Caches.COLD)
@@ -254,45 +314,16 @@ def _states(backend: Backend) -> list[Caches]:
     return list(Caches)
 
 
-def _bound(case: Case) -> Execution:
-    """The case with its tensors in memory, without guards. Nobody needs to make the same data again, so it is made in a
-    quicker way than a case's own."""
-    spec, random = spec_of(case.desc), np.random.Generator(np.random.SFC64(0))
-    read = {}
-    for slot in inputs(case.desc):
-        domain = spec.domains.get(slot.field.name)
+def _data(desc: OperatorDesc) -> dict[str, Recipe]:
+    """Data with bits as different as the domains allow; of those that take long to make a few, again and again."""
+    spec, data = spec_of(desc), {}
+    for seed, slot in enumerate(inputs(desc)):
         if spec.index is not None and slot.key == spec.index.indices:
-            limits, has_duplicates = spec.index.limits(case.desc), spec.index.has_duplicates
-            if has_duplicates:
-                content = _random_indices(random, slot.tensor, limits)
-            else:
-                content = fill(slot.tensor, Recipe(IN_RANGE), limits, has_duplicates=False)
-        elif domain is not None:
-            few = TensorDesc.of(slot.tensor.data_type, (min(slot.tensor.element_count, MOST_DISTINCT),))
-            content = np.resize(fill(few, Recipe(most_diverse(DOMAINS[domain]))), buffer_size(slot.tensor))
+            data[slot.key] = Recipe(IN_RANGE, seed)
         else:
-            content = _random_bytes(random, slot.tensor)
-        read[slot.key] = Binding(content, 0, len(content))
-    sizes = {slot.key: buffer_size(slot.tensor) for slot in outputs(case.desc)}
-    written = {key: Binding(np.empty(size, np.uint8), 0, size) for key, size in sizes.items()}
-    return Execution(case.desc, case.level, read, written)
-
-
-def _random_bytes(random: np.random.Generator, tensor: TensorDesc) -> Bytes:
-    size = buffer_size(tensor)
-    return random.integers(0, 2**64 - 1, -(-size // 8), np.uint64, endpoint=True).view(np.uint8)[:size]
-
-
-def _random_indices(random: np.random.Generator, tensor: TensorDesc, limits: Sequence[int]) -> Bytes:
-    """Indices in range; `limits` as for `strategies.values.fill`."""
-    assert tensor.strides is None
-    number = UNSIGNED_OF_SIZE[tensor.data_type.size]
-    content = np.zeros(buffer_size(tensor), np.uint8)
-    indices = np.ndarray(tensor.sizes, number, content)
-    for place, limit in enumerate(limits):
-        part = indices[..., place :: len(limits)]
-        part[...] = random.integers(0, limit, part.shape, number)
-    return content
+            pattern = most_diverse(patterns(spec, slot.field))
+            data[slot.key] = Recipe(pattern, seed, period=0 if pattern in (RANDOM_BITS, IN_RANGE) else MOST_DISTINCT)
+    return data
 
 
 def _shape(case: Case) -> str:

@@ -152,12 +152,11 @@ def as_json(
 def _result_json(one: Accuracy, profile: Profile) -> dict[str, Any]:
     from dml_conformance.spec.registry import operator
 
-    spec = operator(one.operator)
     error, at = one.error
     return {
         "operator": one.operator,
         "data_type": one.data_type.name,
-        "bound": profile.bound(spec.bounds, spec.precise, one.data_type).formula,
+        "bound": operator(one.operator).bound(profile, one.data_type),
         "tried": one.tried,
         "counted": one.counted,
         "wrong": one.wrong,

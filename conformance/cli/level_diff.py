@@ -19,7 +19,7 @@ def level_diff(first: Level, second: Level, specs: Iterable[OperatorSpec]) -> di
     Returns:
         `from`, `to`; `dimension_count_max` of both levels; `tensor_rules` (added, removed); and `operators` that
         differ, each with `exists` at both levels, `tensors` (a row for each group of tensors with what is added and
-        removed) and `rules` (added, removed).
+        removed, and the `variants` that it is of, REDUCE's functions) and `rules` (added, removed).
     """
     return {
         "format": 1,
@@ -43,17 +43,24 @@ def _operator_diff(spec: OperatorSpec, first: Level, second: Level) -> dict[str,
 
 
 def _tensors_diff(spec: OperatorSpec, first: Level, second: Level) -> Iterator[dict[str, Any]]:
-    before, after = spec.table_at(first) or {}, spec.table_at(second) or {}
-    for fields in spec.type_groups.values():
-        old, new = before.get(fields[0].name, _NOTHING), after.get(fields[0].name, _NOTHING)
-        if old != new:
-            yield {
-                "tensors": [field.name for field in fields],
-                "dimension_counts": _added_removed(sorted(old.dimension_counts), sorted(new.dimension_counts)),
-                "data_types": _added_removed(
-                    [t.name for t in sorted(old.data_types)], [t.name for t in sorted(new.data_types)]
-                ),
-            }
+    """A row for each group of tensors that changes, and of an operator with variants for those that do so alike."""
+    rows: dict[tuple[str, Support, Support], dict[str, Any]] = {}
+    for variant in spec.variants:
+        before, after = spec.table_at(first, variant) or {}, spec.table_at(second, variant) or {}
+        for group, fields in spec.type_groups.items():
+            old, new = before.get(fields[0].name, _NOTHING), after.get(fields[0].name, _NOTHING)
+            if old != new:
+                row = rows.setdefault((group, old, new), {"tensors": [field.name for field in fields]})
+                row.setdefault("variants", []).extend([variant] if variant else [])
+    for (_, old, new), row in rows.items():
+        yield {
+            "tensors": row["tensors"],
+            "dimension_counts": _added_removed(sorted(old.dimension_counts), sorted(new.dimension_counts)),
+            "data_types": _added_removed(
+                [t.name for t in sorted(old.data_types)], [t.name for t in sorted(new.data_types)]
+            ),
+            **({"variants": row["variants"]} if row["variants"] else {}),
+        }
 
 
 def _rule_ids(rules: Sequence[Rule], level: Level) -> list[str]:

@@ -65,6 +65,8 @@ def _diff_rows(difference: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield name, "operator", "removed"
         for tensors in entry["tensors"]:
             of = ", ".join(tensors["tensors"])
+            if "variants" in tensors:
+                of += f" of {', '.join(tensors['variants'])}"
             yield from _change_rows(name, f"{of}: DimensionCount", tensors["dimension_counts"])
             yield from _change_rows(name, f"{of}: DataType", tensors["data_types"])
         if entry["exists"] == [True, True]:  # else all of them, which `rules` lists

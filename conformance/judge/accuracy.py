@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import spacing
+from dml_conformance.backends.reference.floats import spacing
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.reports.errors import BINS_A_POWER, LARGEST_POWER, LEAST_BIN, Errors
 from dml_conformance.spec.datatypes import DataType
@@ -35,8 +35,9 @@ def near(actual: Bits, expected: Expectation, data_type: DataType) -> Mask:
 def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
     """How far results are from exact values, in units in the last place of these; finite where both are."""
     with np.errstate(all="ignore"):
-        found: Numbers = np.abs(actual.view(NUMBERS[data_type]).astype(np.float64) - exact)
-        return found / spacing(exact, data_type)
+        away = np.abs(actual.view(NUMBERS[data_type]).astype(np.float64) - exact)
+        found: Numbers = away / spacing(np, exact, data_type)
+        return found
 
 
 def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:

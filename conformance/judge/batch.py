@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dml_conformance.backends.base import Backend, Batched, Binding, Bindings, Bytes, Execution, takes_batches
+from dml_conformance.backends.base import Backend, Batched, Bindings, Bytes, Execution, takes_batches
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.judge import (
-    OUTPUT_BOUNDS,
     Judge,
     Judgement,
     Pending,
@@ -30,12 +29,14 @@ from dml_conformance.conformance.judge.judge import (
 )
 from dml_conformance.conformance.judge.memory import (
     InputMemory,
+    Layout,
     OutputMemory,
     Stretch,
     Unwritten,
     allowed_elements,
     elements_at,
     make_wrong,
+    page_aligned,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.errors import Errors
@@ -43,8 +44,9 @@ from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdi
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.expectation import Bits
-from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
+from dml_conformance.spec.operator import inputs, outputs
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor_rules import OUTPUT_BOUNDS
 from dml_conformance.strategies.values import in_place_input, overlaps
 
 MOST_CASES = 1024  # decided on before the first of them is executed
@@ -226,33 +228,6 @@ class BatchJudge:
         return [judged[n] for n in sorted(judged)]
 
 
-class _Place(NamedTuple):
-    """Where the tensors of one case lie in a batch's memory, by slot: one after the other, the inputs first."""
-
-    inputs: dict[str, Stretch]
-    outputs: dict[str, Stretch]
-
-    @classmethod
-    def of(cls, desc: OperatorDesc, after: int) -> _Place:
-        """The first place from `after` on."""
-        place = cls({}, {})
-        for slots, stretches in ((inputs(desc), place.inputs), (outputs(desc), place.outputs)):
-            for slot in slots:
-                stretches[slot.key] = Stretch.of(slot.tensor, after)
-                after = stretches[slot.key].end
-        return place
-
-    @property
-    def stretches(self) -> list[Stretch]:
-        """All of them, in order."""
-        return [*self.inputs.values(), *self.outputs.values()]
-
-    def bound(self, memory: Bytes) -> tuple[dict[str, Binding], dict[str, Binding]]:
-        """The bindings of the inputs and of the outputs where `memory` is the resource."""
-        read = {key: stretch.binding(memory) for key, stretch in self.inputs.items()}
-        return read, {key: stretch.binding(memory) for key, stretch in self.outputs.items()}
-
-
 class _Batch:
     """Cases laid out in one resource.
 
@@ -265,23 +240,22 @@ class _Batch:
     def __init__(self, members: Sequence[_Member], profile: Profile) -> None:
         self.members = members
         self._profile = profile
-        self._places: list[_Place] = []
+        self._layouts: list[Layout] = []
         end = 0
         for pending, _ in members:
-            place = _Place.of(pending.case.desc, end)
-            self._places.append(place)
-            end = place.stretches[-1].end
+            layout = Layout.of(pending.case.desc, pending.placement, after=end)
+            self._layouts.append(layout)
+            end = layout.end
         end = -(-end // 8) * 8
-        # What lies between two cases is the first one's, so that every byte is somebody's.
-        self._ends = np.array([*(place.stretches[0].start for place in self._places[1:]), end])
+        self._ends = np.array([*(layout.end for layout in self._layouts[:-1]), end])
         self._wanted = secret_bytes(end)
-        self._found = np.empty_like(self._wanted)
+        self._found = page_aligned(end)
         self._before: Bytes | None = None
         self._is_element, self._is_free = np.zeros(end, np.bool_), np.ones(end, np.bool_)
-        self._expected = [self._fill(member, place) for member, place in zip(members, self._places, strict=True)]
+        self._expected = [self._fill(member, layout) for member, layout in zip(members, self._layouts, strict=True)]
         self._is_free &= ~self._is_element
         self.executions = [
-            self._execution(pending.case, place) for (pending, _), place in zip(members, self._places, strict=True)
+            self._execution(pending.case, layout) for (pending, _), layout in zip(members, self._layouts, strict=True)
         ]
         self.unwritten: defaultdict[int, Unwritten] = defaultdict(Unwritten)
 
@@ -296,12 +270,12 @@ class _Batch:
         np.copyto(self._wanted, fresh, where=self._is_free)
         np.copyto(self._found, self._wanted)
         np.copyto(self._found, fresh, where=self._is_element)
-        for (pending, _), place, expected in zip(self.members, self._places, self._expected, strict=True):
+        for (pending, _), layout, expected in zip(self.members, self._layouts, self._expected, strict=True):
             for slot in outputs(pending.case.desc):
                 if (part := expected[slot.key]).open is not None:
-                    stretch, desc = place.outputs[slot.key], pending.case.desc
+                    stretch, desc = layout.stretches[slot.key], pending.case.desc
                     last = None if self._before is None else _elements(self._before, stretch, slot.tensor)
-                    allowed = allowed_elements(part, desc, place.bound(self._wanted)[0])
+                    allowed = allowed_elements(part, desc, layout.bindings(self._wanted))
                     make_wrong(_elements(self._found, stretch, slot.tensor), part, slot.tensor.data_type, allowed, last)
         self._before = self._found.copy()
 
@@ -317,59 +291,61 @@ class _Batch:
         """Of each case, over what the backend left in its outputs."""
         return [
             output_digest(
-                (_elements(self._found, place.outputs[slot.key], slot.tensor), expected[slot.key].open)
+                (_elements(self._found, layout.stretches[slot.key], slot.tensor), expected[slot.key].open)
                 for slot in outputs(pending.case.desc)
             )
-            for (pending, _), place, expected in zip(self.members, self._places, self._expected, strict=True)
+            for (pending, _), layout, expected in zip(self.members, self._layouts, self._expected, strict=True)
         ]
 
     def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
         """The verdict on one case by its own part of the memory."""
-        pending, place = self.members[n].pending, self._places[n]
+        pending, layout = self.members[n].pending, self._layouts[n]
         assert self._before is not None
-        stretches = place.stretches
-        ends = dict(zip(stretches, [*(stretch.start for stretch in stretches[1:]), int(self._ends[n])], strict=True))
         read, written = {}, {}
-        for key, stretch in place.inputs.items():
-            wanted = stretch.binding_alone(self._wanted, ends[stretch])
-            read[key] = InputMemory(stretch.binding_alone(self._found, ends[stretch]), wanted.buffer.tobytes())
+        for slot in inputs(pending.case.desc):
+            begin, _, _, end = stretch = layout.stretches[slot.key]
+            wanted = self._wanted[begin:end].tobytes()
+            read[slot.key] = InputMemory(stretch.binding(self._found), self._found[begin:end], wanted)
         for slot in outputs(pending.case.desc):
-            stretch, tensor = place.outputs[slot.key], slot.tensor
-            before, found = (stretch.binding_alone(memory, ends[stretch]) for memory in (self._before, self._found))
-            memory = OutputMemory.before_execution(before, tensor, elements_at(before.buffer, before.offset, tensor))
-            written[slot.key] = memory._replace(binding=found)
+            stretch, tensor = layout.stretches[slot.key], slot.tensor
+            before, found = (stretch.around(memory, tensor) for memory in (self._before, self._found))
+            poison = _elements(self._before, stretch, tensor)
+            written[slot.key] = OutputMemory(stretch.binding(self._found), tensor, found, before, poison)
         return judge.judge_memory(pending, seconds, read, written, self._expected[n], self.unwritten[n])
 
     def errors(self) -> list[Errors | None]:
         """Of each case, those of what the backend left in its outputs."""
         return [
             errors_of(
-                (_elements(self._found, place.outputs[slot.key], slot.tensor), wanted[slot.key], slot.tensor.data_type)
-                for slot in outputs(pending.case.desc)
+                (_elements(self._found, layout.stretches[key], tensor), wanted[key], tensor.data_type)
+                for key, _, _, tensor in outputs(pending.case.desc)
             )
-            for (pending, _), place, wanted in zip(self.members, self._places, self._expected, strict=True)
+            for (pending, _), layout, wanted in zip(self.members, self._layouts, self._expected, strict=True)
         ]
 
-    def _fill(self, member: _Member, place: _Place) -> dict[str, Expectation]:
+    def _fill(self, member: _Member, layout: Layout) -> dict[str, Expectation]:
         """Write what a case's memory should hold in the end; returns what is right there, in views of the memory."""
         desc, memory = member.pending.case.desc, self._wanted
-        bound: Bindings = place.bound(memory)[0]
-        for key, binding in bound.items():
-            memory[binding.offset : binding.offset + binding.size] = member.contents[key]
-            self._is_free[binding.offset : binding.offset + binding.size] = False
+        bound: Bindings = layout.bindings(memory)
+        for key, content in member.contents.items():
+            held = slice(bound[key].offset, bound[key].offset + content.size)
+            memory[held] = content
+            self._is_free[held] = False
         expected = expected_output(desc, bound, self._profile)
         for slot in outputs(desc):
-            stretch, tensor = place.outputs[slot.key], slot.tensor
+            stretch, tensor = layout.stretches[slot.key], slot.tensor
             _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]
             wanted = _elements(memory, stretch, tensor)
             wanted[...] = expected[slot.key].values
             expected[slot.key] = expected[slot.key]._replace(values=wanted)
         return expected
 
-    def _execution(self, case: Case, place: _Place) -> Execution:
+    def _execution(self, case: Case, layout: Layout) -> Execution:
         """The arguments of a case's execution."""
-        return Execution(case.desc, case.level, *place.bound(self._found))
+        bound = layout.bindings(self._found)
+        read, written = ({slot.key: bound[slot.key] for slot in of(case.desc)} for of in (inputs, outputs))
+        return Execution(case.desc, case.level, read, written)
 
 
 def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Bits:
-    return elements_at(memory, stretch.start + stretch.offset, tensor)
+    return elements_at(memory, stretch.start, tensor)

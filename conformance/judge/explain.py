@@ -8,6 +8,7 @@ import msgspec
 
 from dml_conformance.reports.records import FEW_DIFFERENCES, Record
 from dml_conformance.reports.text import in_lines, ulp_text
+from dml_conformance.spec.case import Placement
 from dml_conformance.spec.registry import rule as rule_named
 
 
@@ -39,6 +40,8 @@ def explain(record: Record) -> str:
     lines.extend(f"    {line}" for line in _descriptor(record.case_json))
     if record.case_json.get("data"):
         lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
+    if "placement" in record.case_json:
+        lines.append(f"  bound: {msgspec.convert(record.case_json['placement'], Placement).words}")
     if record.reproduce:
         lines.append(f"  reproduce: {record.reproduce}")
     return in_lines(lines)

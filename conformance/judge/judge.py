@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import psutil
@@ -18,24 +18,26 @@ from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
+    CaseMemory,
+    Expected,
     InputMemory,
     OutputMemory,
     Unwritten,
     allowed_elements,
-    bind_input,
-    bind_output,
-    bind_overlapping,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.conformance.judge.placement import needed_placement
+from dml_conformance.conformance.judge.timed import TimedMemory
 from dml_conformance.reports.errors import Errors
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Profile
-from dml_conformance.spec.case import Case, digest_of
+from dml_conformance.spec.case import Case, Placement, digest_of
 from dml_conformance.spec.divergences import recognise
 from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.tensor_rules import BINDING, INPUTS_UNCHANGED, OUTPUT_BOUNDS
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import execution_rules
 from dml_conformance.strategies.tensors import layout_kind
@@ -48,6 +50,7 @@ from dml_conformance.strategies.values import (
     overlaps,
 )
 
+FAR_OFFSET = 2**20  # bytes, from which on what lies before a tensor counts among the memory that a case needs
 # Larger cases are decided on, not executed.
 MAX_BYTES = 2**34
 # What a machine or a device may be too small for. It is no fault of a backend, and nothing that it did right.
@@ -59,14 +62,40 @@ REPEAT = 2  # executions of a case, unless something else is asked for
 # meet a case that was executed just before.
 ONCE_MORE = 7
 
+TIMED_RUNS = 32  # of a timed case that is judged again; as many as a warm-up has
+FIRST_RUNS, LAST_RUNS = "after the first timed runs", "after the last timed runs"
+
+MOST_REBOUND = 2**20  # bytes; larger cases that fail are not bound otherwise: smaller ones tell what it is about
+
 # What is said of memory; a wrong value in a case about it is none of its business.
-OUTPUT_BOUNDS, INPUTS_UNCHANGED = "EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"
+_OF_MEMORY = (OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING)
 
 _PATTERNS = frozenset(pattern for patterns in DOMAINS.values() for pattern in patterns)
 
 
+class WrittenCase(NamedTuple):
+    """A case that is executed, as JSON.
+
+    Attributes:
+        content: what `Case.to_json` gives, with the placement.
+        digest: of the case.
+    """
+
+    content: dict[str, Any]
+    digest: str
+
+    @classmethod
+    def of(cls, case: Case) -> tuple[WrittenCase, Placement]:
+        """The case as JSON, and how it is bound."""
+        content = case.to_json()
+        digest = digest_of(content)
+        placement = case.placement or Placement.drawn(digest)
+        content["placement"] = msgspec.to_builtins(placement)
+        return cls(content, digest), placement
+
+
 class Judgement(NamedTuple):
-    """A verdict and what it rests on, before it becomes a record."""
+    """A verdict and what it rests on, before it becomes a record; `written` is None where nothing was executed."""
 
     verdict: Verdict
     rule: str
@@ -76,6 +105,7 @@ class Judgement(NamedTuple):
     comparison: OutputComparison = EQUAL
     output: str = ""
     errors: Errors | None = None
+    written: WrittenCase | None = None
 
 
 class Pending(NamedTuple):
@@ -87,6 +117,8 @@ class Pending(NamedTuple):
         answered: the backend's decision.
         seconds: that it took.
         needed: bytes of the tensors' memory, alignment included and guards not.
+        placement: how the tensors are bound.
+        written: the case as JSON.
     """
 
     case: Case
@@ -94,10 +126,13 @@ class Pending(NamedTuple):
     answered: str
     seconds: float
     needed: int
+    placement: Placement
+    written: WrittenCase
 
     def judged(self, verdict: Verdict, reason: str = "", seconds: float = 0.0) -> Judgement:
         """A verdict on the execution, of which so many seconds were spent in the backend."""
-        return Judgement(verdict, self.rule, self.answered, reason, self.seconds + seconds)
+        spent = self.seconds + seconds
+        return Judgement(verdict, self.rule, self.answered, reason, spent, written=self.written)
 
 
 class Judge:
@@ -145,13 +180,15 @@ class Judge:
 
     def describe(self, case: Case, phase: Phase, judged: Judgement) -> Record:
         """The record of a case, in this judge's reading, that came to a judgement."""
+        if case.placement is not None:
+            case = case.bound(case.placement)
         spec = spec_of(case.desc)
         output = next((slot.tensor for slot in outputs(case.desc)), None)
         index_type, pattern = _index_facts(spec, case)
         passed = judged.verdict is Verdict.PASS
-        content = case.to_json()
+        content = case.to_json() if judged.written is None else {**judged.written.content, "rule": case.rule}
         return Record(
-            case=digest_of(content),
+            case=digest_of(content) if judged.written is None else judged.written.digest,
             operator=spec.name,
             level=case.level.label,
             phase=phase,
@@ -231,19 +268,70 @@ class Judge:
         return Judgement(Verdict.PASS, case.rule, answered, reason, seconds)
 
     def execute(self, pending: Pending) -> Judgement:
-        """Execute one case, each tensor in a resource of its own, and judge what the backend left there each time."""
+        """Execute one case, bound as its placement says, and judge what the backend left there each time.
+
+        Where it passes once it is bound otherwise, wrong values are a failure of binding. What is said of memory beside
+        tensors says enough, and at other offsets it may go unseen.
+        """
+        if pending.case.timed:
+            return self._execute_timed(pending)
+        judged = self._execute(pending)
+        is_beside = judged.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
+        if judged.verdict is not Verdict.FAIL or is_beside or pending.needed > MOST_REBOUND:
+            return judged
+
+        def fails(placement: Placement) -> bool:
+            return self._execute(pending._replace(placement=placement)).verdict is Verdict.FAIL
+
+        needed = needed_placement(pending.placement, fails)
+        return judged._replace(rule=BINDING, reason=f"{judged.reason}, only {needed}") if needed else judged
+
+    def timed_memory(self, pending: Pending) -> TimedMemory | Judgement:
+        """The memory of a case that is timed; or the verdict, where its recipes give no data."""
+        contents = self.contents(pending)
+        if isinstance(contents, Judgement):
+            return contents
+        return TimedMemory(pending.case, pending.placement, contents, self.profile)
+
+    def judge_timed(self, pending: Pending, memory: TimedMemory, runs: str) -> Judgement:
+        """The verdict on what the last of some timed runs left; `runs` says which they were. Raises StrayWrite."""
+        memory.fetch(self.backend)
+        judged = self.judge_memory(pending, 0.0, memory.read, memory.written, memory.expected, Unwritten())
+        untouched = [slot.name for slot in outputs(pending.case.desc) if memory.is_untouched(slot)]
+        if judged.verdict is Verdict.PASS and untouched:
+            judged = pending.judged(Verdict.FAIL, f"{untouched[0]}: nothing was written to it")
+        return judged if judged.verdict is Verdict.PASS else judged._replace(reason=f"{judged.reason}, {runs}")
+
+    def _execute_timed(self, pending: Pending) -> Judgement:
+        memory = self.timed_memory(pending)
+        if isinstance(memory, Judgement):
+            return memory
+        judged = pending.judged(Verdict.PASS)
+        for repeats in (1, TIMED_RUNS):
+            try:
+                memory.run(self.backend, repeats)
+                judged = self.judge_timed(pending, memory, FIRST_RUNS if repeats == 1 else LAST_RUNS)
+            except Exception as error:
+                judged = pending.judged(*verdict_on(error, "time_execution"))
+                return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
+            if judged.verdict is not Verdict.PASS:
+                break
+        return judged
+
+    def _execute(self, pending: Pending) -> Judgement:
         case = pending.case
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
-        read = bind_inputs(case, contents)
-        expected = self.expected(pending, {key: memory.binding for key, memory in read.items()})
+        memory = case_memory(case, pending.placement)
+        read = memory.put_inputs(contents)
+        expected = self.expected(pending, {key: each.binding for key, each in read.items()})
         is_in_place = bool(in_place_input(case))
         if not is_in_place:
             del contents  # or a large case would need its memory twice
         unwritten = Unwritten()
         written: dict[str, OutputMemory] = {}
-        first = self._execute_once(pending, read, written, expected, unwritten)
+        first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
         first = first._replace(errors=_errors(case, written, expected))  # those of a repetition are no others
@@ -253,8 +341,8 @@ class Judge:
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0
         for execution in range(1, self.repeat + once_more):
             if is_in_place:
-                read = bind_inputs(case, contents)
-            again = self._execute_once(pending, read, written, expected, unwritten)
+                read = memory.put_inputs(contents)
+            again = self._execute_once(pending, memory, read, written, expected, unwritten)
             if again.verdict is not Verdict.PASS:
                 return not_the_first(again, execution)
         return self.unless_unwritten(first, unwritten)
@@ -262,26 +350,26 @@ class Judge:
     def _execute_once(
         self,
         pending: Pending,
+        memory: CaseMemory,
         read: Mapping[str, InputMemory],
         written: dict[str, OutputMemory],
         expected: Mapping[str, Expectation | LargeExpectation],
         unwritten: Unwritten,
     ) -> Judgement:
-        """Execute a case into new outputs, in place of those of the execution before."""
+        """Execute a case into poisoned outputs; `written` has those of the execution before, and then these."""
         case = pending.case
-        sources = {key: memory.binding for key, memory in read.items()}
-        overwritten = in_place_input(case)
+        sources = {key: each.binding for key, each in read.items()}
         for slot in outputs(case.desc):
-            if overwritten:
-                written[slot.key] = OutputMemory.before_execution(sources[overwritten], slot.tensor, None)
+            if in_place_input(case):
+                written[slot.key] = memory.now(slot)
                 continue
-            written[slot.key] = bind_output(
-                slot.tensor,
+            written[slot.key] = memory.poison(
+                slot,
                 expected[slot.key],
                 written.get(slot.key),
                 lambda part: allowed_elements(part, case.desc, sources),
             )
-        targets = {key: memory.binding for key, memory in written.items()}
+        targets = {key: each.binding for key, each in written.items()}
         started = time.perf_counter()
         try:
             self.backend.execute(case.desc, case.level, sources, targets)
@@ -318,7 +406,7 @@ class Judge:
         seconds: float,
         read: Mapping[str, InputMemory],
         written: Mapping[str, OutputMemory],
-        expected: Mapping[str, Expectation | LargeExpectation],
+        expected: Mapping[str, Expected],
         unwritten: Unwritten,
     ) -> Judgement:
         """The verdict on the memory of a case after an execution.
@@ -352,7 +440,7 @@ class Judge:
             if found.wrong:
                 reason = f"{slot.name}: {found.wrong} of {slot.tensor.element_count} elements differ"
                 accuracy = f"{case.operator}.accuracy"
-                is_values = pending.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED, accuracy)
+                is_values = pending.rule in (*_OF_MEMORY, accuracy)
                 rule = f"{case.operator}.values" if is_values else pending.rule
                 if found.inaccurate == found.wrong and accuracy in execution_rules(case.operator, case.level):
                     rule, reason = accuracy, f"{reason} by more than they may"
@@ -363,7 +451,9 @@ class Judge:
 
     def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:
         tensors = [slot.tensor for slot in slots(case.desc)]
+        written, placement = WrittenCase.of(case)
         needed = sum(buffer_size(tensor) + tensor.guaranteed_base_offset_alignment for tensor in tensors)
+        needed += max((offset for offset in placement.offsets if offset >= FAR_OFFSET), default=0)
         if needed > MAX_BYTES:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
             return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
@@ -371,7 +461,7 @@ class Judge:
             reason = f"decided only: it takes some {COPIES * needed} bytes of memory, {free} are free"
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
         rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{case.operator}.values"
-        return Pending(case, rule, answered, seconds, needed)
+        return Pending(case, rule, answered, seconds, needed, placement, written)
 
     def _is_executed(self, case: Case) -> bool:
         """What is valid by observation alone is not: nothing says what executing it would do."""
@@ -439,9 +529,7 @@ def expected_results(
     return compute(pending.case.desc, read, profile)
 
 
-def _errors(
-    case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expectation | LargeExpectation]
-) -> Errors | None:
+def _errors(case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> Errors | None:
     """How far the results of a case are from the exact ones."""
     return errors_of(
         (written[slot.key].elements[box], part, slot.tensor.data_type)
@@ -450,9 +538,7 @@ def _errors(
     )
 
 
-def _compared(
-    case: Case, output: OutputMemory, expected: Expectation | LargeExpectation, read: Bindings
-) -> OutputComparison:
+def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindings) -> OutputComparison:
     found = EQUAL
     for box, part in expected.parts():
         allowed, start = allowed_elements(part, case.desc, read), [along.start for along in box]
@@ -460,14 +546,11 @@ def _compared(
     return found
 
 
-def bind_inputs(case: Case, contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
-    """The inputs' memory, by slot: a resource for each, or one for those that overlap with the index tensor."""
-    tensors = {slot.key: slot.tensor for slot in inputs(case.desc)}
-    together = _overlapping(case)
-    bound = {key: bind_input(tensor, contents[key]) for key, tensor in tensors.items() if key not in together}
-    if together:
-        bound |= bind_overlapping({key: tensors[key] for key in together}, {key: contents[key] for key in together})
-    return bound
+def case_memory(case: Case, placement: Placement) -> CaseMemory:
+    """The memory of a case, where its inputs overlap if they are to, and its output lies in an input if it is to."""
+    overwritten = in_place_input(case)
+    together = [overwritten, *(slot.key for slot in outputs(case.desc))] if overwritten else _overlapping(case)
+    return CaseMemory(case.desc, placement, together)
 
 
 def _overlapping(case: Case) -> list[str]:

@@ -7,15 +7,18 @@ from collections.abc import Iterator, Sequence
 import hypothesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import Phase as HypothesisPhase
+from msgspec import convert
+from msgspec.structs import replace
 
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.judge.simplify import simplest
 from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.spec.case import Case
+from dml_conformance.spec.case import Case, Placement
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.strategies import cases
+from dml_conformance.strategies.boundaries import PLACEMENTS
 
 
 def quiet_settings(examples: int) -> settings:
@@ -93,6 +96,7 @@ class _Search:
         self.rule = rule
         self.tried: list[Record] = []
         self.smallest: tuple[Case, Record] | None = None
+        self.placement: Placement | None = None  # in which a failure is made smaller
         self.patience = _Patience(judge.backend)
         self._failed: dict[str, Record] = {}  # by digest of the case
 
@@ -113,6 +117,8 @@ class _Search:
             assert self.smallest is not None
 
     def look_at(self, case: Case) -> None:
+        if self.placement is not None and case.data is not None:
+            case = replace(case, placement=self.placement)
         if self.smallest is not None and self.patience.is_over:
             # What is not known to fail passes as far as shrinking goes, which thus ends soon, at a case that is known.
             known = self._failed.get(case.digest)
@@ -125,11 +131,24 @@ class _Search:
             if record.verdict not in NOT_CONFORMANT:
                 self.tried.append(record)
                 return
+            case, record = self._plainly_bound(case, record)
+            self.placement = case.placement
         elif not _same_failure(record, self.smallest[1]):
             return
         self.smallest = case, record
         self._failed[record.case] = record
         raise _Found
+
+    def _plainly_bound(self, case: Case, record: Record) -> tuple[Case, Record]:
+        """A failing case, bound in the plainest way in which it fails so, and its record."""
+        if "placement" not in record.case_json or self.patience.is_over:
+            return case, record
+        for placement in (*PLACEMENTS, convert(record.case_json["placement"], Placement)):
+            plainer = replace(case, placement=placement)
+            again = self.judge.record(plainer, Phase.SEARCH)
+            if _same_failure(again, record):
+                return plainer, again
+        return case, record
 
 
 def _same_failure(record: Record, other: Record) -> bool:
@@ -148,7 +167,7 @@ def _simplified(judge: Judge, case: Case, record: Record, patience: _Patience) -
     def still_fails(desc: OperatorDesc) -> bool:
         if patience.is_over:
             return False
-        simpler = Case.of(desc, case.level, case.data, rule=case.rule, origin=case.origin)
+        simpler = Case.of(desc, case.level, case.data, rule=case.rule, origin=case.origin, placement=case.placement)
         if simpler.broken != case.broken:
             return False
         found[desc] = judge.record(simpler, Phase.SEARCH)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
@@ -27,11 +27,11 @@ def _levels(standard: Standard) -> Iterator[Contradiction]:
                 f"{name}:lowest-table",
                 f"introduced in {spec.introduced_in}, but the lowest table is that of {min(spec.tables)}",
             )
-        for lower, higher in pairwise(sorted(spec.tables)):
-            lost = sorted(_entries(spec.tables[lower]) - _entries(spec.tables[higher]))
+        for tables, (lower, higher) in ((t, pair) for t in spec.variants.values() for pair in pairwise(sorted(t))):
+            lost = sorted(_entries(tables[lower]) - _entries(tables[higher]))
             if lost:
                 yield Contradiction(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
-            elif spec.tables[lower] == spec.tables[higher] and not _has_rule_at(spec, higher):
+            elif tables[lower] == tables[higher] and not _has_rule_at(spec, higher):
                 yield Contradiction(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
     for below, level in pairwise(Level):
         if max_dimension_count(level) < max_dimension_count(below):
@@ -98,10 +98,14 @@ def _shown_by_page(spec: OperatorSpec, aspect: Aspect, level: Level) -> bool:
     """Whether tables or rules of an operator differ at a level, in one aspect, from the level below."""
     if aspect in (Aspect.SHAPES, Aspect.TENSORS):
         return _has_rule_at(spec, level)
-    below = [lower for lower in spec.tables if lower < level]
-    if level not in spec.tables or not below:
+    return any(_changes(tables, aspect, level) for tables in spec.variants.values())
+
+
+def _changes(tables: Mapping[Level, Table], aspect: Aspect, level: Level) -> bool:
+    below = [lower for lower in tables if lower < level]
+    if level not in tables or not below:
         return False
-    old, new = spec.tables[max(below)], spec.tables[level]
+    old, new = tables[max(below)], tables[level]
     if aspect is Aspect.DATA_TYPES:
         return any(old[name].data_types != new[name].data_types for name in new)
     return any(old[name].dimension_counts != new[name].dimension_counts for name in new)

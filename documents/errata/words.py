@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -55,7 +56,7 @@ def listed(values: Any) -> str:
         return f"[{', '.join(listed(value) for value in values)}]"
     if values is None:
         return "open"
-    return str(int(values)) if values == int(values) else repr(values)
+    return str(int(values)) if isfinite(values) and values == int(values) else repr(values)
 
 
 def _values(exhibit: Exhibit) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import Constraint, count, rank
+from dml_conformance.spec.descriptor import Role, descriptor_classes
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, inputs, shapes_comparable
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.operator import Misfit, inputs
+from dml_conformance.spec.rules import Breach
 
 
 def uneven_array(desc: Any) -> Misfit | None:
@@ -20,19 +21,20 @@ def uneven_array(desc: Any) -> Misfit | None:
     return None
 
 
-def array_lengths_rule(operator: str, page: str) -> Rule:
+def array_lengths(operator: str) -> Constraint:
     """`DimensionCount` is that of the tensors."""
 
     def check(desc: Any, level: Level) -> Breach | None:
         found = uneven_array(desc)
         return None if found is None else Breach(*found)
 
-    return Rule(
-        f"{operator}.array-lengths",
-        Category.ATTRIBUTES,
-        "DimensionCount is that of the tensors, so every array has one entry for each dimension",
-        Source(page, "DimensionCount"),
-        "give each array one entry for each dimension",
+    fields = descriptor_classes()[operator].fields
+    return count(
+        tuple(field.name for field in fields if field.count_field == "DimensionCount"),
+        rank(next(field.name for field in fields if field.role is Role.INPUT)),
+        name="array-lengths",
+        statement="DimensionCount is that of the tensors, so every array has one entry for each dimension",
+        section="DimensionCount",
+        remedy="give each array one entry for each dimension",
         check=check,
-        needs=shapes_comparable(operator),
     )

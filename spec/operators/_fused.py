@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from dml_conformance.spec.constraints import Constraint, Rules, exists
 from dml_conformance.spec.descriptor import slots
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import desc_spec, ids
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.operator import desc_spec
+from dml_conformance.spec.rules import Breach, Category
 from dml_conformance.spec.sources import Source
+from dml_conformance.spec.tensor import braces
 
 FUSED_ACTIVATIONS = Source("dml-fused-activations", "Activations that are supported for fusion")
+STEEPNESS = Source("ns-directml-dml_activation_softplus_operator_desc", "OutputTensor")
 FUSIBLE = frozenset(
     f"ACTIVATION_{name}"
     for name in (
@@ -34,62 +38,95 @@ FUSIBLE = frozenset(
 )
 # What came after the list was written, and the library fuses.
 NEWER = frozenset({"ACTIVATION_GELU", "ACTIVATION_HARD_SWISH", "ACTIVATION_SWISH"})
-FIELD = "FusedActivation"
+# What one operator fuses besides, and along which axes of its output.
+SOFTMAX = "ACTIVATION_SOFTMAX"
+ALONG_AXES = frozenset({SOFTMAX, "ACTIVATION_SOFTMAX1"})
+ALONG_AXES_SINCE = Level.L6_1
 
 
-def fusion_rules(name: str, fusible: str, limits: str) -> tuple[Rule, ...]:
-    """The rules on what an operator fuses; they settle two errata, on what is fusible and on the limits of its own."""
-    also = (Source(f"ns-directml-dml_{name.lower()}_operator_desc", FIELD),)
+def activations(desc: Any) -> Iterator[tuple[str, Any]]:
+    """The activations of a descriptor, each with the path of its field."""
+    if hasattr(desc, "activation_descs"):
+        yield from ((f"ActivationDescs[{n}]", activation) for n, activation in enumerate(desc.activation_descs))
+    elif getattr(desc, "fused_activation", None) is not None:
+        yield "FusedActivation", desc.fused_activation
+
+
+def fusion_rules(name: str, *errata: str, field: str = "FusedActivation", along_axes: bool = False) -> Rules:
+    """The rules on what an operator fuses.
+
+    Args:
+        name: of the operator.
+        errata: two that they settle, on what is fusible and on the limits of an activation's own.
+        field: that has the activation, or several.
+        along_axes: whether it fuses SOFTMAX and SOFTMAX1 too.
+    """
+    also = (Source(f"ns-directml-dml_{name.lower()}_operator_desc", field),)
+    is_optional = field == "FusedActivation"
+    what = f"{field} is null, or" if is_optional else f"every one of {field} is"
+    more = (
+        "; from 6_1 on that is SOFTMAX too, of an output whose sizes but the last two are 1, and SOFTMAX1 along axes "
+        "that the output has"
+        if along_axes
+        else ""
+    )
+
+    def check(desc: Any, level: Level) -> list[Breach]:
+        extra = ALONG_AXES if along_axes and level >= ALONG_AXES_SINCE else frozenset()
+        return [breach for where, one in activations(desc) for breach in _faults(desc, where, one, level, extra)]
+
+    said = (
+        "fused-activation",
+        f"{what} an activation without tensors that can be fused and that the level has{more}",
+        "fuse one of the activations listed, with InputTensor and OutputTensor null" + ", or none" * is_optional,
+    )
+    of_steepness = (
+        "fused-steepness",
+        "below 6_4 the Steepness of a SOFTPLUS that is fused is at least 1",
+        "ask for level 6_4, or fuse PARAMETRIC_SOFTPLUS",
+    )
+    stated = {"source": FUSED_ACTIVATIONS, "settles": errata, "also": also}
+    below_6_4 = {"source": STEEPNESS, "settles": errata[1:], "until": Level.L6_4, "after": ("fused-activation",)}
+    about = Category.ATTRIBUTES
     return (
-        Rule(
-            f"{name}.fused-activation",
-            Category.ATTRIBUTES,
-            "FusedActivation is null, or an activation without tensors that can be fused and that the level has",
-            FUSED_ACTIVATIONS,
-            "fuse one of the activations listed, with InputTensor and OutputTensor null, or none",
-            check=_activation,
-            needs=ids(name, "introduced-in"),
-            settles=(fusible, limits),
-            also=also,
-        ),
-        Rule(
-            f"{name}.fused-steepness",
-            Category.ATTRIBUTES,
-            "below 6_4 the Steepness of a SOFTPLUS that is fused is at least 1",
-            Source("ns-directml-dml_activation_softplus_operator_desc", "OutputTensor"),
-            "ask for level 6_4, or fuse PARAMETRIC_SOFTPLUS",
-            until=Level.L6_4,
-            check=_steepness,
-            needs=ids(name, "introduced-in", "fused-activation"),
-            settles=(limits,),
-            also=also,
-        ),
+        Constraint("activation", (field,), along_axes, check, said, exists, about, stated),
+        Constraint("steepness", (field,), None, _steepness, of_steepness, exists, about, {**below_6_4, "also": also}),
     )
 
 
-def _activation(desc: Any, level: Level) -> list[Breach] | Breach | None:
-    activation = desc.fused_activation
-    if activation is None:
-        return None
-    if activation.operator not in FUSIBLE:
-        return Breach(FIELD, f"{activation.operator}, which cannot be fused")
-    if level < (since := desc_spec(activation).introduced_in):
-        return Breach(FIELD, f"{activation.operator}, which came with {since}")
-    return [Breach(f"{FIELD}.{slot.name}", "not null") for slot in slots(activation)]
+def _faults(desc: Any, where: str, activation: Any, level: Level, extra: frozenset[str]) -> Iterator[Breach]:
+    name = "null" if activation is None else activation.operator
+    if name not in FUSIBLE | extra:
+        yield Breach(where, f"{name}, which cannot be fused")
+    elif level < (since := desc_spec(activation).introduced_in):
+        yield Breach(where, f"{name}, which came with {since}")
+    else:
+        yield from (Breach(f"{where}.{slot.name}", "not null") for slot in slots(activation))
+    if name in extra and desc.output_tensor is not None:
+        sizes = desc.output_tensor.sizes
+        if name == SOFTMAX and any(size > 1 for size in sizes[:-2]):
+            yield Breach(where, f"{name}, of an output with sizes {braces(sizes)}")
+        yield from (
+            Breach(f"{where}.Axes[{n}]", f"{axis}, OutputTensor has {len(sizes)} dimensions")
+            for n, axis in enumerate(getattr(activation, "axes", ()))
+            if axis >= len(sizes)
+        )
 
 
-def _steepness(desc: Any, level: Level) -> Breach | None:
-    return Breach(f"{FIELD}.Steepness", str(desc.fused_activation.steepness)) if flat_softplus(desc) else None
+def _steepness(desc: Any, level: Level) -> list[Breach]:
+    return [Breach(f"{where}.Steepness", str(one.steepness)) for where, one in activations(desc) if _is_flat(one)]
+
+
+def _is_flat(activation: Any) -> bool:
+    return getattr(activation, "operator", "") == "ACTIVATION_SOFTPLUS" and not activation.steepness >= 1.0
 
 
 def newer_activation(desc: Any) -> bool:
-    """Whether what is fused came after the list, and has no tensors."""
-    activation = desc.fused_activation
-    return activation is not None and activation.operator in NEWER and not any(slots(activation))
+    """Whether something is fused that came after the list, and has no tensors."""
+    every = (one for _, one in activations(desc) if one is not None)
+    return any(one.operator in NEWER and not any(slots(one)) for one in every)
 
 
 def flat_softplus(desc: Any) -> bool:
     """Whether a SOFTPLUS is fused whose Steepness is not at least 1."""
-    activation = desc.fused_activation
-    is_softplus = activation is not None and activation.operator == "ACTIVATION_SOFTPLUS"
-    return is_softplus and not activation.steepness >= 1.0
+    return any(_is_flat(one) for _, one in activations(desc))

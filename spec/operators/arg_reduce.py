@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.constraints import axis_of
 from dml_conformance.spec.operator import (
     OperatorSpec,
     Shapes,
@@ -13,22 +13,13 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 
 
 def shape(desc: Any) -> Shapes:
     """The input's sizes with 1 along each of Axes."""
     return {"output_tensor": tuple([1 if d in desc.axes else n for d, n in enumerate(desc.input_tensor.sizes)])}
-
-
-def _axes_range(desc: Any, level: Level) -> list[Breach]:
-    count = len(desc.input_tensor.sizes)
-    return [
-        Breach(f"Axes[{n}]", f"{axis}, InputTensor has {count} dimensions")
-        for n, axis in enumerate(desc.axes)
-        if axis >= count
-    ]
 
 
 def _operator(name: str, extreme: str, unordered: str, order_of_axes: str) -> OperatorSpec:
@@ -41,15 +32,7 @@ def _operator(name: str, extreme: str, unordered: str, order_of_axes: str) -> Op
         groups={"OutputTensor": ""},
         domains={"InputTensor": "comparable"},
         own_rules=(
-            Rule(
-                f"{name}.axes-range",
-                Category.ATTRIBUTES,
-                "every one of Axes is below InputTensor.DimensionCount",
-                Source(page, "Axes"),
-                "count axes from 0, over all dimensions, leading ones included",
-                check=_axes_range,
-                needs=shapes_comparable(name),
-            ),
+            axis_of("Axes"),
             output_sizes_rule(name, Source(page, "OutputTensor"), in_range),
         ),
         execution_rules=(

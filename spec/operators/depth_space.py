@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dml_conformance.spec.constraints import Rules, within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
@@ -62,25 +63,21 @@ def _image_misfit(desc: Any) -> Misfit | None:
     return None if desc.block_size else Misfit("BlockSize", "0")
 
 
-def _rules(operator: str, page: str, shape: Shape, divided: str, settles: tuple[str, ...]) -> tuple[Rule, ...]:
+def _rules(operator: str, page: str, shape: Shape, divided: str, settles: tuple[str, ...]) -> Rules:
     comparable = shapes_comparable(operator) | ids(operator, "dimension-counts")
-
-    def block_size(desc: Any, level: Level) -> Breach | None:
-        return None if desc.block_size else Breach("BlockSize", "0")
 
     def divisible(desc: Any, level: Level) -> Breach | None:
         found = shape(desc)
         return Breach(*found) if isinstance(found, Misfit) else None
 
     return (
-        Rule(
-            f"{operator}.block-size",
-            Category.ATTRIBUTES,
-            "BlockSize is above 0; by the formula of the output's sizes 0 gives an output without elements",
-            Source(page, "BlockSize"),
-            "use 1 for blocks of one element, which leave everything in its place",
-            check=block_size,
-            needs=ids(operator, "introduced-in"),
+        within(
+            "BlockSize",
+            1,
+            None,
+            name="block-size",
+            statement="BlockSize is above 0; by the formula of the output's sizes 0 gives an output without elements",
+            remedy="use 1 for blocks of one element, which leave everything in its place",
         ),
         Rule(
             f"{operator}.divisible",

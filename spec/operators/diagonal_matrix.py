@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes_rule, shapes_comparable, slots
-from dml_conformance.spec.operators._scalars import value_data_type_rule
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -42,11 +42,12 @@ DIAGONAL_MATRIX1 = operator_spec(
     shape=shape,
     source=Source(PAGE1),
     own_rules=(
-        value_data_type_rule("DIAGONAL_MATRIX1", PAGE1),
+        type_of("ValueDataType"),
         output_sizes_rule(
             "DIAGONAL_MATRIX1",
             Source(PAGE1, "Tensor constraints"),
             shapes_comparable("DIAGONAL_MATRIX1"),
+            is_any=True,
             erratum="DIAGONAL_MATRIX1-2",
         ),
     ),

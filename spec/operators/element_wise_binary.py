@@ -2,16 +2,15 @@
 
 ADD1 is ADD of floating-point numbers with an activation function of the sum, if one is given.
 
-Bounds. Direct3D states that of sums, products and quotients in FLOAT32, where it lets devices cut instead of round. So
-does the software device that the real library was observed on in FLOAT16, and another makes infinity of sums next above
-the largest number: for FLOAT16 it is the WebNN tests' unit. A quotient may be a product with the reciprocal of the
-divisor, and is so on real devices; a remainder and an angle inherit what that loses. An activation of a sum has the
-bound of its own operator, of any sum that ADD may come to.
+Devices cut sums and products in FLOAT32, as Direct3D lets them, and so does the software device that the real library
+was observed on in FLOAT16; another makes infinity of sums next above the largest number. A quotient may be a product
+with the reciprocal of the divisor, and is so on real devices; a remainder and an angle inherit what that loses. An
+activation of a sum is one of any sum that ADD may come to.
 """
 
 from __future__ import annotations
 
-from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, bounds, computed_in_float32
+from dml_conformance.spec.constraints import Rules
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.operators._fused import (
@@ -20,19 +19,7 @@ from dml_conformance.spec.operators._fused import (
     fusion_rules,
     newer_activation,
 )
-from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
-
-RECIPROCAL = "a product with the reciprocal of the divisor, itself 1 ULP off"
-SUM = bounds(Bound(1.0, ground=Ground.DIRECT3D), Bound(1.0, ground=Ground.WEBNN))
-MEAN = bounds(Bound(1.0, overflow=0.5, ground=Ground.DIRECT3D), Bound(1.0, overflow=0.5))
-QUOTIENT = Bound(1.0, steps=RECIPROCAL, ground=Ground.DIRECT3D)
-REMAINDER = Bound(1.0, steps="such a quotient, each step of the formula rounded", ground=Ground.DIRECT3D)
-ANGLE = computed_in_float32(Bound(4096.0, steps="such a FLOAT32 quotient, of Y by X or of X by Y"))
-# What is rounded once, half a unit; the mean's sum may overflow there too.
-ROUNDED = bounds(Bound(0.5), Bound(0.5))
-ROUNDED_MEAN = bounds(Bound(1.0, overflow=0.5), Bound(1.0, overflow=0.5))
-FEW_ULP = bounds(Bound(4.0), Bound(1.0))
 
 NAN = "of a NaN it is a NaN"
 WRAPS = "; integers lose the bits that their type does not have"
@@ -46,18 +33,17 @@ def _operation(
     of: str,
     values: str,
     formula: str,
-    stated: Bounds,
-    precise: Bounds | None = None,
+    *primitives: str,
     settles: int = 1,
-    own_rules: tuple[Rule, ...] = (),
+    own_rules: Rules = (),
     also: tuple[Source, ...] = (Source(FLOATING_POINT_RULES),),
 ) -> OperatorSpec:
     """One of them; its statement settles the first errata of its own."""
     return element_wise(
         f"ELEMENT_WISE_{name}",
         f"every output element is {of}{values}",
-        bounds=stated,
-        precise=precise or {},
+        primitives=primitives,
+        in_own_type=True,
         domains={"ATensor": "terms", "BTensor": "terms"},
         summary=f"computes {of}",
         pseudocode=f"output[c...] = {formula}",
@@ -74,11 +60,10 @@ def _extreme(name: str, greater: str) -> OperatorSpec:
         "; where one is a NaN it is the other, as Direct3D has it, or a NaN; of two zeros it is either, and subnormal "
         "FLOAT32 numbers may count as 0",
         f"{name.lower()}(a[c...], b[c...])",
-        EXACT,
     )
 
 
-def _remainder(name: str, rounding: str, of: str, precise: Bounds, also: str = "") -> OperatorSpec:
+def _remainder(name: str, rounding: str, of: str, primitive: str, also: str = "") -> OperatorSpec:
     return _operation(
         f"MODULUS_{name}",
         f"what is left of the element of ATensor when the multiple of BTensor's is taken away that their quotient, "
@@ -88,8 +73,8 @@ def _remainder(name: str, rounding: str, of: str, precise: Bounds, also: str = "
         f"formula takes away 0 times, it may be one; by 0 it is a NaN, "
         f"and where the quotient of others overflows it is left open{also}{DIVISOR}",
         f"a[c...] - b[c...] * {rounding}(a[c...] / b[c...])",
-        bounds(REMAINDER, REMAINDER),
-        precise,
+        primitive,
+        *("divide", "reciprocal", "multiply", "add"),
         settles=2,
     )
 
@@ -100,24 +85,21 @@ SPECS = (
         "the sum of two elements",
         f"; {NAN}, and so it is of opposite infinities{WRAPS}",
         "a[c...] + b[c...]",
-        SUM,
-        ROUNDED,
+        "add",
     ),
     _operation(
         "SUBTRACT",
         "the element of ATensor less that of BTensor",
         f"; {NAN}, and so it is of like infinities{WRAPS}",
         "a[c...] - b[c...]",
-        SUM,
-        ROUNDED,
+        "add",
     ),
     _operation(
         "MULTIPLY",
         "the product of two elements",
         f"; {NAN}, and so it is of an infinity and 0{WRAPS}",
         "a[c...] * b[c...]",
-        SUM,
-        ROUNDED,
+        "multiply",
     ),
     _operation(
         "DIVIDE",
@@ -126,8 +108,7 @@ SPECS = (
         "of the divisor is infinite, or as a subnormal FLOAT32 number is taken for 0, it may be what comes of that; "
         f"the quotient of integers is rounded toward 0{DIVISOR}",
         "a[c...] / b[c...]",
-        bounds(QUOTIENT, QUOTIENT),
-        ROUNDED,
+        *("divide", "reciprocal", "multiply"),
     ),
     _extreme("MAX", "greater"),
     _extreme("MIN", "lesser"),
@@ -138,15 +119,15 @@ SPECS = (
         "an odd sum of integers is rounded down where the sum is positive, and either way where it is negative; where "
         "their type does not have the sum, it is left open",
         "(a[c...] + b[c...]) / 2",
-        MEAN,
-        ROUNDED_MEAN,
+        "add",
+        "multiply",
     ),
-    _remainder("TRUNCATE", "trunc", "0", EXACT),
+    _remainder("TRUNCATE", "trunc", "0", "remainder"),
     _remainder(
         "FLOOR",
         "floor",
         "negative infinity",
-        bounds(Bound(1.0), Bound(1.0)),
+        "modulus",
         "; it may be made of what TRUNCATE leaves, and be 0 where that is a subnormal FLOAT32 number",
     ),
     _operation(
@@ -155,8 +136,7 @@ SPECS = (
         f", from -pi to pi; {NAN}; at the origin, for subnormal FLOAT32 numbers as for zeros, it is left open, and so "
         "it is where both elements are infinite; that of a subnormal FLOAT32 Y may be as if it had the other sign",
         "atan2(a[c...], b[c...])",
-        ANGLE,
-        FEW_ULP,
+        *("atan2", "atan", "divide", "reciprocal"),
         settles=0,
     ),
     _operation(
@@ -164,8 +144,8 @@ SPECS = (
         "the square of the difference of two elements",
         f", which is rounded before it is squared; {NAN}, and so it is of like infinities{WRAPS}",
         "(a[c...] - b[c...]) * (a[c...] - b[c...])",
-        SUM,
-        ROUNDED,
+        "add",
+        "multiply",
     ),
     _operation(
         "ADD1",
@@ -173,8 +153,7 @@ SPECS = (
         f"; without an activation {NAN}, and so it is of opposite infinities; with one, the sum may be rounded before "
         "or not, and right is what the rules of the activation's operator make of it, its bound in place of the sum's",
         "activation(a[c...] + b[c...])",
-        SUM,
-        ROUNDED,
+        "add",
         own_rules=fusion_rules("ELEMENT_WISE_ADD1", "ELEMENT_WISE_ADD1-2", "ELEMENT_WISE_ADD1-3"),
         also=(FUSED_ACTIVATIONS, Source(FLOATING_POINT_RULES)),
     ),

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.accuracy import EXACT
+from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operators._element_wise import element_wise
-from dml_conformance.spec.operators._scalars import value_data_type_rule
 from dml_conformance.spec.sources import DATA_CONVERSION_RULES, FLOATING_POINT_RULES, Source
 
 SCALED = "the input element, with ScaleBias x * Scale + Bias of it,"
@@ -27,7 +26,7 @@ SPECS = (
         f"that an integer type does not reach; {WITHOUT_ORDER}",
         settles=("ELEMENT_WISE_CLIP-1",),
         also=(Source(FLOATING_POINT_RULES), Source(DATA_CONVERSION_RULES, "Floating Point Conversion")),
-        bounds=EXACT,
+        primitives=(),
         domains={"InputTensor": "terms"},
         summary="holds every element between two limits",
         pseudocode="output[c...] = min(Max, max(Min, input[c...]))",
@@ -40,7 +39,7 @@ SPECS = (
         "open are integers with a ScaleBias",
         settles=("ELEMENT_WISE_THRESHOLD-1",),
         also=(Source(FLOATING_POINT_RULES), Source(DATA_CONVERSION_RULES, "Floating Point Conversion")),
-        bounds=EXACT,
+        primitives=(),
         domains={"InputTensor": "terms"},
         summary="replaces every element below a limit by the limit",
         pseudocode="output[c...] = max(input[c...], Min)",
@@ -51,12 +50,8 @@ SPECS = (
         f"{WITHOUT_ORDER}",
         settles=("ELEMENT_WISE_CLIP1-1",),
         also=(Source(FLOATING_POINT_RULES),),
-        own_rules=(
-            value_data_type_rule(
-                "ELEMENT_WISE_CLIP1", "ns-directml-dml_element_wise_clip1_operator_desc", "MinMaxDataType"
-            ),
-        ),
-        bounds=EXACT,
+        own_rules=(type_of("MinMaxDataType"),),
+        primitives=(),
         domains={"InputTensor": "terms"},
         summary="holds every element between two limits of its own type",
         pseudocode="output[c...] = max(Min, min(input[c...], Max))",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.accuracy import EXACT
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.operators._element_wise import element_wise
 
@@ -13,7 +12,7 @@ SPECS = (
         "ELEMENT_WISE_IDENTITY",
         "every output element is the input element at its coordinates, bit for bit; with ScaleBias, x * Scale + Bias "
         "of it, which is left open of integers and FLOAT64",
-        bounds=EXACT,
+        primitives=(),
         summary="copies every element",
         pseudocode="output[c...] = input[c...]",
     ),

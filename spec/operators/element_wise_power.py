@@ -6,29 +6,17 @@ larger the logarithm and the exponent are, the more that loses: as if both argum
 
 from __future__ import annotations
 
-from typing import Any
-
-from dml_conformance.spec.accuracy import Bound, bounds, computed_in_float32
+from dml_conformance.spec.constraints import same_type
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import ids
 from dml_conformance.spec.operators._element_wise import element_wise
-from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
 
-POW_PAGE = "ns-directml-dml_element_wise_pow_operator_desc"
-STATED = computed_in_float32(Bound(4.0, argument=2.0**-22))
-PRECISE = bounds(Bound(3.0), Bound(1.0))
 SPECIAL_CASES = (
     "of a negative base it is a NaN unless the exponent is a whole number; where the product of the exponent and the "
     "base's logarithm is no number, as in 0^0, either a NaN or what C's pow gives is right, and so it is of an "
     "infinite exponent of a negative base, and of a fractional one of minus infinity; an infinity has either sign "
     "where the base is a zero or the exponent infinite"
 )
-
-
-def _exponent_data_type(desc: Any, level: Level) -> Breach | None:
-    found, wanted = desc.exponent_tensor.data_type, desc.input_tensor.data_type
-    return None if found == wanted else Breach("ExponentTensor.DataType", f"{found.name}, InputTensor is {wanted.name}")
 
 
 SPECS = (
@@ -42,21 +30,19 @@ SPECS = (
         settles=("ELEMENT_WISE_POW-1", "ELEMENT_WISE_POW-2"),
         also=(Source(FLOATING_POINT_RULES),),
         own_rules=(
-            Rule(
-                "ELEMENT_WISE_POW.exponent-data-type",
-                Category.AGREEMENT,
-                "below level 3_0 ExponentTensor has the data type of InputTensor",
-                Source(POW_PAGE, "Remarks"),
-                "give both the same data type, or ask for level 3_0",
+            same_type(
+                "ExponentTensor",
+                "InputTensor",
+                statement="below level 3_0 ExponentTensor has the data type of InputTensor",
+                section="Remarks",
+                remedy="give both the same data type, or ask for level 3_0",
                 until=Level.L3_0,
-                check=_exponent_data_type,
-                needs=ids("ELEMENT_WISE_POW", "introduced-in", "required-tensors", "data-types", "same-data-type")
-                | {"TENSOR.type", "TENSOR.data-type"},
+                after=("same-data-type",),
             ),
         ),
         groups={"ExponentTensor": ""},
-        bounds=STATED,
-        precise=PRECISE,
+        primitives=("pow",),
+        in_own_type=True,
         domains={"InputTensor": "terms", "ExponentTensor": "terms"},
         summary="raises every element of one tensor to the power of that of another",
         pseudocode="output[c...] = pow(input[c...], exponent[c...])",
@@ -67,8 +53,8 @@ SPECS = (
         f"Exponent, which FLOAT16 may round to its own type; {SPECIAL_CASES}",
         settles=("ELEMENT_WISE_CONSTANT_POW-1",),
         also=(Source(FLOATING_POINT_RULES),),
-        bounds=STATED,
-        precise=PRECISE,
+        primitives=("pow",),
+        in_own_type=True,
         domains={"InputTensor": "terms"},
         summary="raises every element to the same power",
         pseudocode="output[c...] = pow(input[c...], Exponent)",

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.accuracy import Bound, Ground, bounds
+from dml_conformance.spec.constraints import given, same_type
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import ids
 from dml_conformance.spec.operators._element_wise import element_wise
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.sources import DATA_CONVERSION_RULES, Source
 
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
-WEBNN = Bound(1.0, ground=Ground.WEBNN)
 
 
 def scale_data_type(data_type: DataType) -> DataType:
@@ -24,24 +22,13 @@ def scale_data_type(data_type: DataType) -> DataType:
     return data_type if data_type.is_float else DataType.FLOAT32
 
 
-def _page(name: str) -> str:
-    return f"ns-directml-dml_{name.lower()}_operator_desc"
-
-
-def _zero_point_rule(name: str) -> Rule:
-    def check(desc: Any, level: Level) -> Breach | None:
-        return Breach("ZeroPointTensor", "null") if desc.zero_point_tensor is None else None
-
-    return Rule(
-        f"{name}.zero-point",
-        Category.AGREEMENT,
-        "below level 6_2 ZeroPointTensor is given",
-        Source(_page(name), "Tensor support"),
-        "give it, full of zeros, or ask for level 6_2",
-        until=Level.L6_2,
-        check=check,
-        needs=ids(name, "introduced-in"),
-    )
+ZERO_POINT = given(
+    "ZeroPointTensor",
+    statement="below level 6_2 ZeroPointTensor is given",
+    section="Tensor support",
+    remedy="give it, full of zeros, or ask for level 6_2",
+    until=Level.L6_2,
+)
 
 
 def _scale_data_type(desc: Any, level: Level) -> Breach | None:
@@ -64,16 +51,15 @@ SPECS = (
         "subnormal reciprocal",
         settles=(f"{QUANTIZE}-1", f"{QUANTIZE}-2", f"{QUANTIZE}-3"),
         own_rules=(
-            _zero_point_rule(QUANTIZE),
-            Rule(
-                f"{QUANTIZE}.scale-data-type",
-                Category.AGREEMENT,
-                "ScaleTensor has the data type of InputTensor; of INT32 it is FLOAT32",
-                Source(_page(QUANTIZE), "Members, ScaleTensor"),
-                "give ScaleTensor that data type",
+            ZERO_POINT,
+            same_type(
+                "ScaleTensor",
+                "InputTensor",
+                name="scale-data-type",
+                statement="ScaleTensor has the data type of InputTensor; of INT32 it is FLOAT32",
+                section="Members, ScaleTensor",
+                remedy="give ScaleTensor that data type",
                 check=_scale_data_type,
-                needs=ids(QUANTIZE, "introduced-in", "required-tensors", "data-types")
-                | {"TENSOR.type", "TENSOR.data-type"},
             ),
         ),
         groups={"ScaleTensor": "", "ZeroPointTensor": "quantized", "OutputTensor": "quantized"},
@@ -89,9 +75,10 @@ SPECS = (
         "A number beyond FLOAT16 becomes its largest, as Direct3D's conversions have it, or infinite",
         settles=(f"{DEQUANTIZE}-1", f"{DEQUANTIZE}-2", f"{DEQUANTIZE}-3"),
         also=(Source(DATA_CONVERSION_RULES, "Floating Point Conversion"),),
-        own_rules=(_zero_point_rule(DEQUANTIZE),),
+        own_rules=(ZERO_POINT,),
         groups={"InputTensor": "quantized", "ZeroPointTensor": "quantized"},
-        bounds=bounds(WEBNN, WEBNN),
+        primitives=("add", "multiply"),
+        in_own_type=True,
         domains={"InputTensor": "terms", "ScaleTensor": "scales", "ZeroPointTensor": "zero points"},
         summary="makes numbers of the integers that stand for them",
         pseudocode="output[c...] = (input[c...] - zero_point[c...]) * scale[c...]",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec
-from dml_conformance.spec.operators._scalars import value_data_type_rule
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -21,7 +21,7 @@ def shape(desc: Any) -> Shapes | Misfit:
 FILL_VALUE_CONSTANT = operator_spec(
     "FILL_VALUE_CONSTANT",
     shape=shape,
-    own_rules=(value_data_type_rule("FILL_VALUE_CONSTANT", CONSTANT_PAGE),),
+    own_rules=(type_of("ValueDataType"),),
     execution_rules=(
         Rule(
             "FILL_VALUE_CONSTANT.values",
@@ -37,7 +37,7 @@ FILL_VALUE_CONSTANT = operator_spec(
 FILL_VALUE_SEQUENCE = operator_spec(
     "FILL_VALUE_SEQUENCE",
     shape=shape,
-    own_rules=(value_data_type_rule("FILL_VALUE_SEQUENCE", SEQUENCE_PAGE),),
+    own_rules=(type_of("ValueDataType"),),
     execution_rules=(
         Rule(
             "FILL_VALUE_SEQUENCE.values",

@@ -6,10 +6,10 @@ window, and the windows. No build of DirectML that was asked has these operators
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from dml_conformance.spec.constraints import Rules
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
@@ -22,17 +22,11 @@ from dml_conformance.spec.operator import (
     shapes_comparable,
     slots,
 )
+from dml_conformance.spec.operators._windows import FIRST, counts, window_rules, windows_of
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import TensorDesc
 
-ARRAYS = {
-    "WindowSizes": "window_sizes",
-    "Strides": "strides",
-    "Dilations": "dilations",
-    "StartPadding": "start_padding",
-    "EndPadding": "end_padding",
-}
 BLOCKS_RANK = 3
 
 
@@ -50,20 +44,8 @@ def blocks(desc: Any) -> TensorDesc:
 
 def windows(desc: Any) -> tuple[int, ...] | Misfit:
     """How many windows there are along each spatial dimension of the image."""
-    spatial = image(desc).sizes[2:]
-    for name, attribute in ARRAYS.items():
-        if len(getattr(desc, attribute)) != len(spatial):
-            return Misfit(name, f"{len(getattr(desc, attribute))} entries for {len(spatial)} spatial dimensions")
-    found = []
-    for d, size in enumerate(spatial):
-        if not desc.window_sizes[d] or not desc.strides[d]:
-            return Misfit(f"Strides[{d}]" if desc.window_sizes[d] else f"WindowSizes[{d}]", "0")
-        padded = size + desc.start_padding[d] + desc.end_padding[d]
-        beyond = padded - (desc.dilations[d] * (desc.window_sizes[d] - 1) + 1)
-        if beyond < 0:
-            return Misfit(f"WindowSizes[{d}]", f"the window has {padded - beyond} elements, the padded image {padded}")
-        found.append(beyond // desc.strides[d] + 1)
-    return tuple(found)
+    spatial = image(desc).sizes[FIRST:]
+    return counts(windows_of(desc, desc.window_sizes, len(spatial)), spatial, "WindowSizes")
 
 
 def unfold_shape(desc: Any) -> Shapes | Misfit:
@@ -92,7 +74,7 @@ def fold_shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (batch, elements // prod(desc.window_sizes), *image(desc).sizes[2:])}
 
 
-def _rules(operator: str, page: str, image_name: str, blocks_name: str) -> tuple[Rule, ...]:
+def _rules(operator: str, page: str, image_name: str, blocks_name: str) -> Rules:
     comparable = shapes_comparable(operator) | ids(operator, "dimension-counts")
 
     def data_types(desc: Any, level: Level) -> list[Breach]:
@@ -102,23 +84,6 @@ def _rules(operator: str, page: str, image_name: str, blocks_name: str) -> tuple
     def blocks_dimension_count(desc: Any, level: Level) -> Breach | None:
         count = len(blocks(desc).sizes)
         return None if count == BLOCKS_RANK else Breach(f"{blocks_name}.DimensionCount", str(count))
-
-    def array_counts(desc: Any, level: Level) -> list[Breach]:
-        spatial = len(image(desc).sizes) - 2
-        found = ((name, len(getattr(desc, attribute))) for name, attribute in ARRAYS.items())
-        return [
-            Breach(name, f"{count} entries, {spatial} spatial dimensions") for name, count in found if count != spatial
-        ]
-
-    def above_0(desc: Any, level: Level) -> list[Breach]:
-        return [*_zeros("WindowSizes", desc.window_sizes), *_zeros("Strides", desc.strides)]
-
-    def dilations(desc: Any, level: Level) -> list[Breach]:
-        return _zeros("Dilations", desc.dilations)
-
-    def window_fits(desc: Any, level: Level) -> Breach | None:
-        found = windows(desc)
-        return Breach(*found) if isinstance(found, Misfit) else None
 
     return (
         Rule(
@@ -142,42 +107,13 @@ def _rules(operator: str, page: str, image_name: str, blocks_name: str) -> tuple
             needs=comparable,
             erratum=f"{operator}-2",
         ),
-        Rule(
-            f"{operator}.array-counts",
-            Category.ATTRIBUTES,
-            f"every array has an entry for each spatial dimension of {image_name}, those after batch and channels",
-            Source(page, "DimensionCount"),
-            "give each spatial dimension its entries",
-            check=array_counts,
-            needs=comparable,
-        ),
-        Rule(
-            f"{operator}.above-0",
-            Category.ATTRIBUTES,
-            "every entry of WindowSizes and Strides is above 0, as the formula of the blocks has no use for another",
-            Source(page, "Description"),
-            "use windows of 1 element and strides of 1",
-            check=above_0,
-            needs=ids(operator, "introduced-in"),
-        ),
-        Rule(
-            f"{operator}.dilations",
-            Category.ATTRIBUTES,
-            "the page does not say what a dilation of 0 means, by which all elements of a window are one",
-            Source(page, "Dilations"),
-            "use 1 for windows without gaps",
-            check=dilations,
-            needs=ids(operator, "introduced-in"),
-            erratum=f"{operator}-5",
-        ),
-        Rule(
-            f"{operator}.window-fits",
-            Category.SHAPE,
-            f"the window with its dilations is no larger than {image_name} with its padding",
-            Source(page, "Description"),
-            "pad more, or use a smaller window",
-            check=window_fits,
-            needs=comparable | ids(operator, "array-counts", "above-0"),
+        *window_rules(
+            operator,
+            image_name,
+            windows,
+            ("WindowSizes", "Strides"),
+            "as the formula of the blocks has no use for another",
+            f"{operator}-5",
         ),
         output_sizes_rule(
             operator,
@@ -185,10 +121,6 @@ def _rules(operator: str, page: str, image_name: str, blocks_name: str) -> tuple
             comparable | ids(operator, "blocks-dimension-count", "array-counts", "above-0", "window-fits"),
         ),
     )
-
-
-def _zeros(name: str, entries: Sequence[int]) -> list[Breach]:
-    return [Breach(f"{name}[{d}]", "0") for d, entry in enumerate(entries) if entry == 0]
 
 
 def _operator(name: str, image_name: str, blocks_name: str, values: str, **stated: Any) -> OperatorSpec:

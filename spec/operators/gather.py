@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import axis_of, leading_ones, member, rank, within
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     INDICES,
@@ -15,7 +16,7 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import axis_limit, axis_range_rule, indexing_execution_rules
+from dml_conformance.spec.operators._indexing import axis_limit, indexing_execution_rules
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import LEVEL_HISTORY, Source
 from dml_conformance.spec.tensor import braces, from_first_above_one
@@ -39,18 +40,6 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (1,) * -surplus + sizes[max(surplus, 0) :]}
 
 
-def _index_dimensions_range(desc: Any, level: Level) -> Breach | None:
-    count = len(desc.indices_tensor.sizes)
-    if desc.index_dimensions <= count:
-        return None
-    return Breach("IndexDimensions", f"{desc.index_dimensions}, IndicesTensor has {count} dimensions")
-
-
-def _leading_index_sizes(desc: Any, level: Level) -> Breach | None:
-    leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.index_dimensions]
-    return Breach("IndicesTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
-
-
 def _output_rank(desc: Any, level: Level) -> Breach | None:
     found = shape(desc)
     return Breach(*found) if isinstance(found, Misfit) else None
@@ -68,26 +57,24 @@ GATHER = operator_spec(
     shape=shape,
     groups={"IndicesTensor": INDICES},
     own_rules=(
-        axis_range_rule("GATHER", PAGE, settles=("GATHER-3",)),
-        Rule(
-            "GATHER.index-dimensions-range",
-            Category.ATTRIBUTES,
-            "IndexDimensions is from 0 to IndicesTensor.DimensionCount, both included",
-            Source(PAGE, "IndexDimensions"),
-            "count the meaningful dimensions of IndicesTensor, without its leading ones",
-            check=_index_dimensions_range,
-            needs=_COMPARABLE,
+        axis_of("Axis", settles=("GATHER-3",)),
+        within(
+            "IndexDimensions",
+            0,
+            rank("IndicesTensor"),
+            statement="IndexDimensions is from 0 to IndicesTensor.DimensionCount, both included",
+            remedy="count the meaningful dimensions of IndicesTensor, without its leading ones",
             settles=("GATHER-1",),
         ),
-        Rule(
-            "GATHER.leading-index-sizes",
-            Category.SHAPE,
-            "the page calls the index dimensions before the last IndexDimensions irrelevant leading ones, and does not "
-            "say what other sizes there mean",
-            Source(PAGE, "IndexDimensions"),
-            "give the leading dimensions of IndicesTensor size 1, or raise IndexDimensions",
-            check=_leading_index_sizes,
-            needs=_COMPARABLE | ids("GATHER", "index-dimensions-range"),
+        leading_ones(
+            "IndicesTensor",
+            member("IndexDimensions"),
+            name="leading-index-sizes",
+            statement="the page calls the index dimensions before the last IndexDimensions irrelevant leading ones, "
+            "and does not say what other sizes there mean",
+            remedy="give the leading dimensions of IndicesTensor size 1, or raise IndexDimensions",
+            section="IndexDimensions",
+            after=("index-dimensions-range",),
             erratum="GATHER-8",
         ),
         Rule(

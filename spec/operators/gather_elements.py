@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import axis_of, same_sizes_off
 from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
@@ -14,9 +15,7 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.operators._indexing import (
     axis_limit,
-    axis_range_rule,
     indexing_execution_rules,
-    sizes_off_axis_rule,
 )
 from dml_conformance.spec.sources import Source
 
@@ -35,8 +34,8 @@ GATHER_ELEMENTS = operator_spec(
     shape=shape,
     groups={"IndicesTensor": INDICES},
     own_rules=(
-        axis_range_rule("GATHER_ELEMENTS", PAGE),
-        sizes_off_axis_rule("GATHER_ELEMENTS", PAGE),
+        axis_of("Axis"),
+        same_sizes_off("Axis", "IndicesTensor", "InputTensor", after=("axis-range",)),
         output_sizes_rule("GATHER_ELEMENTS", Source(PAGE, "OutputTensor"), _COMPARABLE),
     ),
     execution_rules=indexing_execution_rules(

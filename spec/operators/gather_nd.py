@@ -9,6 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import (
+    Quantity,
+    Rules,
+    below,
+    leading_ones,
+    member,
+    rank,
+    size_within,
+    within,
+)
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     INDICES,
@@ -21,7 +31,7 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import dimension_count_range_rule, indexing_execution_rules
+from dml_conformance.spec.operators._indexing import indexing_execution_rules
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import braces
@@ -69,108 +79,87 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (1,) * (count - len(sizes)) + sizes}
 
 
-def tuples_comparable(operator: str) -> frozenset[str]:
-    """What must hold before sizes follow from tuples of indices."""
-    counts = ids(operator, "input-dimension-count", "indices-dimension-count")
-    return shapes_comparable(operator) | counts | ids(operator, "tuple-size", "tuple-size-meaningful")
+BATCHES = ("batch-dimension-count", "batch-dimension-count-meaningful")
+COUNTS = ("input-dimension-count", "indices-dimension-count")
+TUPLES = (*COUNTS, "tuple-size", "tuple-size-meaningful")  # what must hold before sizes follow from tuples of indices
 
 
-def tuple_rules(
-    operator: str,
-    page: str,
-    leading: str,
-    meaningless: str,
-    batch_rules: tuple[Rule, ...] = (),
-    **more: Any,
-) -> tuple[Rule, ...]:
+def _addressable(desc: Any) -> int:
+    return int(desc.input_dimension_count - batch_dimension_count(desc))
+
+
+_COUNTED = (
+    ("InputDimensionCount", "InputTensor", "input-dimension-count"),
+    ("IndicesDimensionCount", "IndicesTensor", "indices-dimension-count"),
+)
+
+
+def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more: Any) -> Rules:
     """The rules of an operator that addresses blocks of its input by tuples of indices.
 
     Args:
-        operator: name of the operator.
-        page: its page.
         leading: the erratum on sizes before those that count.
         meaningless: the erratum on tuples of more coordinates than there are dimensions to address.
         batch_rules: what BatchDimensionCount adds, on which the others depend.
         more: of the rules on the two counts.
     """
-    comparable = shapes_comparable(operator)
-    counts = ids(operator, "input-dimension-count", "indices-dimension-count")
-    batches = frozenset(rule.id for rule in batch_rules if rule.category is Category.ATTRIBUTES)
-
-    def leading_input_sizes(desc: Any, level: Level) -> Breach | None:
-        leading = desc.input_tensor.sizes[: len(desc.input_tensor.sizes) - desc.input_dimension_count]
-        return Breach("InputTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
-
-    def leading_index_sizes(desc: Any, level: Level) -> Breach | None:
-        leading = desc.indices_tensor.sizes[: len(desc.indices_tensor.sizes) - desc.indices_dimension_count]
-        return Breach("IndicesTensor.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
-
-    def tuple_size_check(desc: Any, level: Level) -> Breach | None:
-        size, count = tuple_size(desc), len(desc.input_tensor.sizes)
-        if size <= count:
-            return None
-        return Breach(f"IndicesTensor.Sizes[{count - 1}]", f"{size} coordinates a tuple, InputTensor has {count}")
-
-    def tuple_size_meaningful(desc: Any, level: Level) -> Breach | None:
-        size, most = tuple_size(desc), desc.input_dimension_count - batch_dimension_count(desc)
-        if size <= most:
-            return None
-        where = f"IndicesTensor.Sizes[{len(desc.indices_tensor.sizes) - 1}]"
-        return Breach(where, f"{size} coordinates a tuple, {most} meaningful dimensions to address")
-
     limit = "InputDimensionCount - BatchDimensionCount" if batch_rules else "InputDimensionCount"
     return (
-        dimension_count_range_rule(operator, page, "InputTensor", "InputDimensionCount", **more),
-        dimension_count_range_rule(operator, page, "IndicesTensor", "IndicesDimensionCount", **more),
+        *(
+            within(
+                field,
+                1,
+                rank(tensor),
+                name=name,
+                remedy=f"count the meaningful dimensions of {tensor}, without its leading ones",
+                **more,
+            )
+            for field, tensor, name in _COUNTED
+        ),
         *batch_rules,
-        Rule(
-            f"{operator}.leading-input-sizes",
-            Category.SHAPE,
-            "the page calls the input dimensions before the last InputDimensionCount irrelevant leading ones, and does "
-            "not say what other sizes there mean",
-            Source(page, "InputDimensionCount"),
-            "give the leading dimensions of InputTensor size 1, or raise InputDimensionCount",
-            check=leading_input_sizes,
-            needs=comparable | counts,
-            erratum=leading,
+        *(
+            leading_ones(
+                tensor,
+                member(field),
+                name=f"leading-{what}-sizes",
+                statement=f"the page calls the {what} dimensions before the last {field} irrelevant leading ones, and "
+                "does not say what other sizes there mean",
+                section=field,
+                remedy=f"give the leading dimensions of {tensor} size 1, or raise {field}",
+                after=COUNTS,
+                erratum=leading,
+            )
+            for what, (field, tensor, _) in zip(("input", "index"), _COUNTED, strict=True)
         ),
-        Rule(
-            f"{operator}.leading-index-sizes",
-            Category.SHAPE,
-            "the page calls the index dimensions before the last IndicesDimensionCount irrelevant leading ones, and "
-            "does not say what other sizes there mean",
-            Source(page, "IndicesDimensionCount"),
-            "give the leading dimensions of IndicesTensor size 1, or raise IndicesDimensionCount",
-            check=leading_index_sizes,
-            needs=comparable | counts,
-            erratum=leading,
+        size_within(
+            "IndicesTensor",
+            -1,
+            0,
+            rank("InputTensor")._replace(told="InputTensor has {}"),
+            unit=" coordinates a tuple",
+            name="tuple-size",
+            statement="the last size of IndicesTensor, the coordinates of one tuple, is at most "
+            "InputTensor.DimensionCount",
+            remedy="lower the last size of IndicesTensor",
         ),
-        Rule(
-            f"{operator}.tuple-size",
-            Category.SHAPE,
-            "the last size of IndicesTensor, the coordinates of one tuple, is at most InputTensor.DimensionCount",
-            Source(page, "IndicesTensor"),
-            "lower the last size of IndicesTensor",
-            check=tuple_size_check,
-            needs=comparable,
-        ),
-        Rule(
-            f"{operator}.tuple-size-meaningful",
-            Category.SHAPE,
-            f"a tuple of more than {limit} coordinates has no meaning, though the page's bound allows it",
-            Source(page, "IndicesTensor"),
-            f"lower the last size of IndicesTensor to at most {limit}",
-            check=tuple_size_meaningful,
-            needs=comparable | counts | batches | ids(operator, "tuple-size"),
+        size_within(
+            "IndicesTensor",
+            -1,
+            0,
+            Quantity(limit, "{} meaningful dimensions to address", _addressable),
+            unit=" coordinates a tuple",
+            name="tuple-size-meaningful",
+            statement=f"a tuple of more than {limit} coordinates has no meaning, though the page's bound allows it",
+            remedy=f"lower the last size of IndicesTensor to at most {limit}",
+            after=(*COUNTS, *BATCHES, "tuple-size"),
             erratum=meaningless,
         ),
     )
 
 
-def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()) -> tuple[Rule, ...]:
+def gather_nd_rules(operator: str, page: str, batch_rules: Rules = ()) -> Rules:
     """The rules of GATHER_ND; GATHER_ND1 has these and `batch_rules`, on which its sizes depend."""
-    batches = frozenset(rule.id for rule in batch_rules if rule.category is Category.ATTRIBUTES)
-    shape_needs = tuples_comparable(operator) | batches
+    shape_needs = shapes_comparable(operator) | ids(operator, *TUPLES, *BATCHES)
 
     def output_rank(desc: Any, level: Level) -> Breach | None:
         found = shape(desc)
@@ -178,7 +167,7 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
 
     meaningless = f"{operator}-3" if batch_rules else f"{operator}-2"
     return (
-        *tuple_rules(operator, page, f"{operator}-8", meaningless, batch_rules),
+        *tuple_rules(f"{operator}-8", meaningless, batch_rules),
         Rule(
             f"{operator}.output-rank",
             Category.SHAPE,
@@ -197,62 +186,49 @@ def gather_nd_rules(operator: str, page: str, batch_rules: tuple[Rule, ...] = ()
     )
 
 
-def batch_rules(operator: str, page: str) -> tuple[Rule, ...]:
-    """What BatchDimensionCount adds."""
-    comparable = shapes_comparable(operator)
-    counts = ids(operator, "input-dimension-count", "indices-dimension-count")
-
-    def batch_range(desc: Any, level: Level) -> Breach | None:
-        batch, count = desc.batch_dimension_count, len(desc.input_tensor.sizes)
-        return None if batch < count else Breach("BatchDimensionCount", f"{batch}, the tensors have {count} dimensions")
-
-    def batch_meaningful(desc: Any, level: Level) -> Breach | None:
-        batch, most = desc.batch_dimension_count, min(desc.input_dimension_count, desc.indices_dimension_count)
-        return None if batch < most else Breach("BatchDimensionCount", f"{batch}, not below {most}")
-
-    def batch_sizes(desc: Any, level: Level) -> Breach | None:
-        batch = desc.batch_dimension_count
-        of_input, of_indices = meaningful_input_sizes(desc)[:batch], meaningful_index_sizes(desc)[:batch]
-        if of_input == of_indices:
-            return None
-        found = f"batches {braces(of_input)} of the input, {braces(of_indices)} of the indices"
-        return Breach("BatchDimensionCount", found)
-
-    return (
-        Rule(
-            f"{operator}.batch-dimension-count",
-            Category.ATTRIBUTES,
-            "BatchDimensionCount is below the DimensionCount of InputTensor and IndicesTensor",
-            Source(page, "BatchDimensionCount"),
-            "lower BatchDimensionCount",
-            check=batch_range,
-            needs=comparable,
-        ),
-        Rule(
-            f"{operator}.batch-dimension-count-meaningful",
-            Category.ATTRIBUTES,
-            "a BatchDimensionCount of InputDimensionCount or IndicesDimensionCount and above has no meaning, though "
-            "the page's bound allows it",
-            Source(page, "BatchDimensionCount"),
-            "lower BatchDimensionCount below InputDimensionCount and IndicesDimensionCount",
-            check=batch_meaningful,
-            needs=comparable | counts | ids(operator, "batch-dimension-count"),
-            erratum="GATHER_ND1-2",
-        ),
-        Rule(
-            f"{operator}.batch-sizes",
-            Category.SHAPE,
-            "no page says that the batch sizes of input and indices are equal, or what unequal ones mean",
-            Source(page, "BatchDimensionCount"),
-            "give the first BatchDimensionCount meaningful dimensions of both the same sizes",
-            check=batch_sizes,
-            needs=comparable | counts | ids(operator, "batch-dimension-count", "batch-dimension-count-meaningful"),
-            erratum="GATHER_ND1-6",
-        ),
+def _batch_sizes(desc: Any, level: Level) -> Breach | None:
+    batch = desc.batch_dimension_count
+    of_input, of_indices = meaningful_input_sizes(desc)[:batch], meaningful_index_sizes(desc)[:batch]
+    if of_input == of_indices:
+        return None
+    return Breach(
+        "BatchDimensionCount", f"batches {braces(of_input)} of the input, {braces(of_indices)} of the indices"
     )
 
 
-def _operator(name: str, silent: str, batches: tuple[Rule, ...] = (), **stated: Any) -> OperatorSpec:
+# What BatchDimensionCount adds.
+BATCH_RULES = (
+    below(
+        "BatchDimensionCount",
+        rank("InputTensor")._replace(told="the tensors have {} dimensions"),
+        name="batch-dimension-count",
+        statement="BatchDimensionCount is below the DimensionCount of InputTensor and IndicesTensor",
+        remedy="lower BatchDimensionCount",
+    ),
+    below(
+        "BatchDimensionCount",
+        Quantity("", "not below {}", lambda desc: min(desc.input_dimension_count, desc.indices_dimension_count)),
+        name="batch-dimension-count-meaningful",
+        statement="a BatchDimensionCount of InputDimensionCount or IndicesDimensionCount and above has no meaning, "
+        "though the page's bound allows it",
+        remedy="lower BatchDimensionCount below InputDimensionCount and IndicesDimensionCount",
+        after=(*COUNTS, "batch-dimension-count"),
+        erratum="GATHER_ND1-2",
+    ),
+    Rule(
+        "GATHER_ND1.batch-sizes",
+        Category.SHAPE,
+        "no page says that the batch sizes of input and indices are equal, or what unequal ones mean",
+        Source("ns-directml-dml_gather_nd1_operator_desc", "BatchDimensionCount"),
+        "give the first BatchDimensionCount meaningful dimensions of both the same sizes",
+        check=_batch_sizes,
+        needs=shapes_comparable("GATHER_ND1") | ids("GATHER_ND1", *COUNTS, *BATCHES),
+        erratum="GATHER_ND1-6",
+    ),
+)
+
+
+def _operator(name: str, silent: str, batches: Rules = (), **stated: Any) -> OperatorSpec:
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     return operator_spec(
         name,
@@ -275,7 +251,7 @@ SPECS = (
     _operator(
         "GATHER_ND1",
         "GATHER_ND1-6",
-        batch_rules("GATHER_ND1", "ns-directml-dml_gather_nd1_operator_desc"),
+        BATCH_RULES,
         summary="gathers subblocks of the input, each addressed by a tuple of indices, batch by batch",
         pseudocode="output[b..., i..., rest] = input[b..., indices[b..., i..., :], rest]",
     ),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import axis_of
 from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.operators._indexing import axis_range_rule
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import braces
@@ -69,7 +69,7 @@ JOIN = operator_spec(
     "JOIN",
     shape=_shape_of_join,
     own_rules=(
-        axis_range_rule("JOIN", JOIN_PAGE, tensor="OutputTensor"),
+        axis_of("Axis", "OutputTensor"),
         Rule(
             "JOIN.input-sizes",
             Category.SHAPE,
@@ -101,7 +101,7 @@ SPLIT = operator_spec(
     "SPLIT",
     shape=_shape_of_split,
     own_rules=(
-        axis_range_rule("SPLIT", SPLIT_PAGE),
+        axis_of("Axis"),
         output_sizes_rule("SPLIT", Source(SPLIT_PAGE), shapes_comparable("SPLIT") | ids("SPLIT", "axis-range")),
     ),
     execution_rules=(

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.constraints import sizes_follow
 from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
     Misfit,
     Shapes,
-    ids,
     operator_spec,
-    shapes_comparable,
 )
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import braces
 
 NAME = "MAX_UNPOOLING"
 PAGE = "ns-directml-dml_max_unpooling_operator_desc"
@@ -37,29 +34,20 @@ def output_elements(desc: Any) -> tuple[int, ...]:
     return (desc.output_tensor.element_count,)
 
 
-def _same_sizes(desc: Any, level: Level) -> Breach | None:
-    sizes, of_indices = desc.input_tensor.sizes, desc.indices_tensor.sizes
-    return (
-        None
-        if sizes == of_indices
-        else Breach("IndicesTensor.Sizes", f"{braces(of_indices)}, the input's {braces(sizes)}")
-    )
-
-
 SPECS = (
     operator_spec(
         NAME,
         shape=shape,
         groups={"IndicesTensor": INDICES},
         own_rules=(
-            Rule(
-                f"{NAME}.same-sizes",
-                Category.SHAPE,
+            sizes_follow(
+                "IndicesTensor",
+                lambda desc: desc.input_tensor.sizes,
+                "the input's",
                 "IndicesTensor has the sizes of InputTensor",
-                Source(PAGE, "IndicesTensor"),
-                "give every element of the input an index",
-                check=_same_sizes,
-                needs=shapes_comparable(NAME) | ids(NAME, "dimension-counts"),
+                name="same-sizes",
+                remedy="give every element of the input an index",
+                after=("dimension-counts",),
             ),
         ),
         execution_rules=(

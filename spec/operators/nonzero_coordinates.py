@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from dml_conformance.spec.constraints import same_ranks
+from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     Misfit,
@@ -13,7 +15,6 @@ from dml_conformance.spec.operator import (
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
-    slots,
 )
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
@@ -44,13 +45,6 @@ def _coordinates(desc: Any, level: Level) -> Breach | None:
     return Breach(where, f"{of_output[-1]} coordinates, InputTensor has {braces(sizes)}")
 
 
-def _same_dimension_count(desc: Any, level: Level) -> Breach | None:
-    counts = {slot.name: len(slot.tensor.sizes) for slot in slots(desc)}
-    if len(set(counts.values())) == 1:
-        return None
-    return Breach("", ", ".join(f"{name} has {count}" for name, count in counts.items()))
-
-
 _COMPARABLE = shapes_comparable("NONZERO_COORDINATES") | ids("NONZERO_COORDINATES", "dimension-counts")
 
 NONZERO_COORDINATES = operator_spec(
@@ -60,16 +54,15 @@ NONZERO_COORDINATES = operator_spec(
     domains={"InputTensor": "zeros"},
     ranks={"OutputCountTensor": "count", "OutputCoordinatesTensor": "coordinates"},
     own_rules=(
-        Rule(
-            "NONZERO_COORDINATES.same-dimension-count-before-4_0",
-            Category.AGREEMENT,
-            "below 4_0 the page's older edition has all tensors share their DimensionCount, which the newer one does "
-            "not say; from 4_0 on they need not, as an input of one dimension could have no coordinates",
-            Source(PAGE, "Tensor constraints"),
-            "give all tensors the same DimensionCount, or ask for level 4_0",
+        same_ranks(
+            [field for field in descriptor_classes()["NONZERO_COORDINATES"].fields if field.is_tensor],
+            name="same-dimension-count-before-4_0",
+            statement="below 4_0 the page's older edition has all tensors share their DimensionCount, which the newer "
+            "one does not say; from 4_0 on they need not, as an input of one dimension could have no coordinates",
+            section="Tensor constraints",
+            remedy="give all tensors the same DimensionCount, or ask for level 4_0",
             until=Level.L4_0,
-            check=_same_dimension_count,
-            needs=_COMPARABLE,
+            after=("introduced-in",),
             erratum="NONZERO_COORDINATES-3",
         ),
         Rule(

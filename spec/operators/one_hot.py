@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from dml_conformance.spec.constraints import axis_of, size_within
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     INDICES,
@@ -17,7 +18,6 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import axis_range_rule
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -37,11 +37,6 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (*sizes[:axis], given[axis], *sizes[axis + 1 :])}
 
 
-def _indices_along_axis(desc: Any, level: Level) -> Breach | None:
-    size = desc.indices_tensor.sizes[desc.axis]
-    return None if size == 1 else Breach(f"IndicesTensor.Sizes[{desc.axis}]", str(size))
-
-
 def _values_count(desc: Any, level: Level) -> Breach | None:
     count = prod(desc.values_tensor.sizes)
     return None if count >= 2 else Breach("ValuesTensor.Sizes", f"{count} element")
@@ -54,15 +49,15 @@ ONE_HOT = operator_spec(
     shape=shape,
     groups={"IndicesTensor": INDICES},
     own_rules=(
-        axis_range_rule("ONE_HOT", PAGE, "IndicesTensor"),
-        Rule(
-            "ONE_HOT.indices-along-axis",
-            Category.SHAPE,
-            "IndicesTensor has size 1 along Axis",
-            Source(PAGE, "IndicesTensor"),
-            "give one index for each sequence",
-            check=_indices_along_axis,
-            needs=_COMPARABLE | ids("ONE_HOT", "axis-range"),
+        axis_of("Axis", "IndicesTensor"),
+        size_within(
+            "IndicesTensor",
+            "Axis",
+            1,
+            1,
+            name="indices-along-axis",
+            remedy="give one index for each sequence",
+            after=("axis-range",),
         ),
         Rule(
             "ONE_HOT.values-count",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import Constraint, type_of
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
@@ -19,7 +20,7 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._arrays import array_lengths_rule, uneven_array
+from dml_conformance.spec.operators._arrays import array_lengths, uneven_array
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 
@@ -52,7 +53,7 @@ def _padding_value_data_type(desc: Any, level: Level) -> Breach | None:
 
 
 def _operator(
-    name: str, value: tuple[Rule, ...], constant: str, settles: tuple[str, ...], summary: str
+    name: str, value: tuple[Constraint, ...], constant: str, settles: tuple[str, ...], summary: str
 ) -> OperatorSpec:
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     arrays = shapes_comparable(name) | ids(name, "array-lengths")
@@ -60,7 +61,7 @@ def _operator(
         name,
         shape=shape,
         own_rules=(
-            array_lengths_rule(name, page),
+            array_lengths(name),
             output_sizes_rule(name, Source(page, "OutputTensor"), arrays),
             Rule(
                 f"{name}.reflection-of-one",
@@ -102,8 +103,6 @@ def _sizes_in_32_bits(desc: Any) -> bool:
 
 DIVERGENCES = {"DIV-padding-sizes-in-32-bits": _sizes_in_32_bits}
 
-_PAGE1 = "ns-directml-dml_padding1_operator_desc"
-
 SPECS = (
     _operator(
         "PADDING",
@@ -116,15 +115,12 @@ SPECS = (
     _operator(
         "PADDING1",
         (
-            Rule(
-                "PADDING1.padding-value-data-type",
-                Category.ATTRIBUTES,
-                "PaddingValueDataType is OutputTensor.DataType",
-                Source(_PAGE1, "PaddingValueDataType"),
-                "state the padding value in the type of the tensors",
+            type_of(
+                "PaddingValueDataType",
+                category=Category.ATTRIBUTES,
+                statement="PaddingValueDataType is OutputTensor.DataType",
+                remedy="state the padding value in the type of the tensors",
                 check=_padding_value_data_type,
-                needs=ids("PADDING1", "required-tensors", "enumerators", "data-types", "same-data-type")
-                | {"TENSOR.type", "TENSOR.data-type"},
             ),
         ),
         "",

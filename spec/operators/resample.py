@@ -4,7 +4,7 @@ RESAMPLE has the offsets of pixel centres, RESAMPLE1 takes offsets, RESAMPLE2 sa
 rounded, RESAMPLE3 whether what shrinks is antialiased. The output's sizes are free: what lies beyond is cropped, what
 is missing repeats the edge. UPSAMPLE_2D multiplies height and width by whole numbers, which its output must have.
 
-Execution is stated for the nearest neighbour; the values of linear interpolation have no rule here yet.
+Linear interpolation is along every dimension at once; UPSAMPLE_2D's is of pixel centres, as RESAMPLE's is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dml_conformance.spec.constraints import Constraint, count, entries, rank
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
@@ -24,6 +25,7 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
+from dml_conformance.spec.operators._element_wise import formula_rule
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import UINT32_MAX
@@ -69,54 +71,39 @@ def _wrong_counts(desc: Any) -> list[Breach]:
     ]
 
 
-def _resample_rules(operator: str, page: str) -> tuple[Rule, ...]:
-    has_offsets = operator != "RESAMPLE"
+OFFSETS = ("InputPixelOffsets", "OutputPixelOffsets")
 
-    def array_counts(desc: Any, level: Level) -> list[Breach]:
-        return _wrong_counts(desc)
 
-    def scales(desc: Any, level: Level) -> list[Breach]:
-        wrong = ((d, scale) for d, scale in enumerate(desc.scales) if not (math.isfinite(scale) and scale > 0))
-        return [Breach(f"Scales[{d}]", str(scale)) for d, scale in wrong]
-
-    def offsets(desc: Any, level: Level) -> list[Breach]:
-        entries = ((name, d, value) for name, array in arrays(desc).items() for d, value in enumerate(array))
-        return [
-            Breach(f"{n}[{d}]", str(value)) for n, d, value in entries if n != "Scales" and not math.isfinite(value)
-        ]
-
+def _resample_rules(operator: str) -> tuple[Constraint, ...]:
+    offsets = () if operator == "RESAMPLE" else OFFSETS
     rules = [
-        Rule(
-            f"{operator}.array-counts",
-            Category.ATTRIBUTES,
-            "there is an entry for each dimension of InputTensor in " + ("every array" if has_offsets else "Scales"),
-            Source(page, "DimensionCount" if has_offsets else "ScaleCount"),
-            "use 1 as the scale of a dimension that keeps its size",
-            check=array_counts,
-            needs=shapes_comparable(operator),
+        count(
+            ("Scales", *offsets),
+            rank("InputTensor"),
+            statement="there is an entry for each dimension of InputTensor in "
+            + ("every array" if offsets else "Scales"),
+            section="DimensionCount" if offsets else "ScaleCount",
+            remedy="use 1 as the scale of a dimension that keeps its size",
         ),
-        Rule(
-            f"{operator}.scales",
-            Category.ATTRIBUTES,
+        entries(
+            "Scales",
+            lambda scale: math.isfinite(scale) and scale > 0,
+            (0.0, -1.0, math.inf, -math.inf, math.nan),
             "the page says what scales above and below 1 do, and not what 0, negative ones or such that are not finite "
             "would mean",
-            Source(page, "Scales"),
-            "use finite scales above 0",
-            check=scales,
-            needs=ids(operator, "introduced-in"),
+            remedy="use finite scales above 0",
             erratum=f"{operator}-1",
         ),
     ]
-    if has_offsets:
+    if offsets:
         rules.append(
-            Rule(
-                f"{operator}.pixel-offsets",
-                Category.ATTRIBUTES,
+            entries(
+                offsets,
+                math.isfinite,
+                (math.inf, -math.inf, math.nan),
                 "the page does not say what an offset would mean that is not finite",
-                Source(page, "InputPixelOffsets"),
-                "use finite offsets",
-                check=offsets,
-                needs=ids(operator, "introduced-in"),
+                name="pixel-offsets",
+                remedy="use finite offsets",
                 erratum=f"{operator}-2",
             )
         )
@@ -165,10 +152,31 @@ def _upsample_rules(operator: str, page: str) -> tuple[Rule, ...]:
     )
 
 
-def _values_rule(operator: str, page: str, statement: str, settles: tuple[str, ...] = ()) -> tuple[Rule, ...]:
-    statement = f"by nearest neighbour {statement}"
+LINEAR_ERRATA = {
+    "UPSAMPLE_2D": "UPSAMPLE_2D-3",
+    "RESAMPLE": "RESAMPLE-4",
+    "RESAMPLE1": "RESAMPLE1-5",
+    "RESAMPLE2": "RESAMPLE2-5",
+    "RESAMPLE3": "RESAMPLE3-4",
+}
+PRIMITIVES = ("divide", "add", "multiply")  # of coordinates, and of weights
+OPEN = {
+    "RESAMPLE3": "; anything is right next to what is not finite, and where Antialiased is set and a scale is below 1",
+}
+
+
+def _values_rule(
+    operator: str, page: str, statement: str, linear: str, settles: tuple[str, ...] = ()
+) -> tuple[Rule, ...]:
+    statement = (
+        f"by nearest neighbour {statement}; linearly it is the average of the two input elements next to its "
+        f"coordinate along every dimension{linear}, weighted by how near they are, those beyond the ends being at "
+        "them, and of integers either of the two next to it"
+        + OPEN.get(operator, "; anything is right next to what is not finite")
+    )
     return (
         Rule(f"{operator}.values", Category.EXECUTION, statement, Source(page, "InterpolationMode"), settles=settles),
+        formula_rule(operator, PRIMITIVES),
     )
 
 
@@ -177,14 +185,16 @@ def _resample(name: str, rounding: str, settles: tuple[str, ...], pseudocode: st
     return operator_spec(
         name,
         shape=resample_shape,
-        own_rules=_resample_rules(name, page),
+        own_rules=_resample_rules(name),
         execution_rules=_values_rule(
             name,
             page,
             f"every output element is, bit for bit, the input element at its coordinate {rounding}, or at the edge "
             "nearest to it; where rounding in FLOAT32 decides between two, any input element will do",
-            settles,
+            "",
+            (*settles, LINEAR_ERRATA[name]),
         ),
+        primitives=PRIMITIVES,
         summary="resamples the input along every dimension",
         pseudocode=pseudocode,
     )
@@ -201,7 +211,10 @@ SPECS = (
             "UPSAMPLE_2D",
             "ns-directml-dml_upsample_2d_operator_desc",
             "every output element is, bit for bit, the input element of its block of ScaleSize",
+            " of the last two, from centre to centre",
+            (LINEAR_ERRATA["UPSAMPLE_2D"],),
         ),
+        primitives=PRIMITIVES,
         summary="repeats the input along height and width, or interpolates between its elements",
         pseudocode="output[..., y, x] = input[..., y / ScaleSize.Height, x / ScaleSize.Width]",
     ),

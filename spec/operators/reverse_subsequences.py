@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.constraints import axis_of, sizes_follow
 from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
     Shapes,
-    ids,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import axis_range_rule
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import braces
 
 PAGE = "ns-directml-dml_reverse_subsequences_desc"
 
@@ -38,13 +35,6 @@ def _lengths(desc: Any) -> tuple[int, ...]:
     return (desc.input_tensor.sizes[desc.axis] + 1,)
 
 
-def _lengths_sizes(desc: Any, level: Level) -> Breach | None:
-    found, expected = desc.sequence_lengths_tensor.sizes, lengths_sizes(desc)
-    if found == expected:
-        return None
-    return Breach("SequenceLengthsTensor.Sizes", f"{braces(found)}, InputTensor and Axis give {braces(expected)}")
-
-
 _COMPARABLE = shapes_comparable("REVERSE_SUBSEQUENCES")
 
 REVERSE_SUBSEQUENCES = operator_spec(
@@ -53,15 +43,15 @@ REVERSE_SUBSEQUENCES = operator_spec(
     shape=shape,
     groups={"SequenceLengthsTensor": INDICES},
     own_rules=(
-        axis_range_rule("REVERSE_SUBSEQUENCES", PAGE),
-        Rule(
-            "REVERSE_SUBSEQUENCES.lengths-sizes",
-            Category.SHAPE,
+        axis_of("Axis"),
+        sizes_follow(
+            "SequenceLengthsTensor",
+            lengths_sizes,
+            "InputTensor and Axis give",
             "SequenceLengthsTensor has the sizes of InputTensor, and 1 along Axis",
-            Source(PAGE, "SequenceLengthsTensor"),
-            "give one length for each sequence",
-            check=_lengths_sizes,
-            needs=_COMPARABLE | ids("REVERSE_SUBSEQUENCES", "axis-range"),
+            name="lengths-sizes",
+            remedy="give one length for each sequence",
+            after=("axis-range",),
         ),
         output_sizes_rule("REVERSE_SUBSEQUENCES", Source(PAGE, "OutputTensor"), _COMPARABLE),
     ),

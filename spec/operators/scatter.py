@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import axis_of, same_sizes, same_sizes_off, size_along, size_within, sizes_follow
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     INDICES,
     IndexRule,
     Shapes,
-    ids,
     operator_spec,
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import axis_limit, axis_range_rule, sizes_off_axis_rule
-from dml_conformance.spec.operators.gather_nd import index_limits, tuple_rules, tuples_comparable, unpadded_sizes
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.operators._indexing import axis_limit
+from dml_conformance.spec.operators.gather_nd import TUPLES, index_limits, tuple_rules, unpadded_sizes
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
-from dml_conformance.spec.tensor import braces
 
 PAGE = "ns-directml-dml_scatter_operator_desc"
 ND_PAGE = "ns-directml-dml_scatter_nd_operator_desc"
@@ -62,27 +61,6 @@ def _execution_rules(
     )
 
 
-def _indices_along_axis(desc: Any, level: Level) -> Breach | None:
-    found, size = desc.indices_tensor.sizes[desc.axis], desc.input_tensor.sizes[desc.axis]
-    if found <= size:
-        return None
-    return Breach(f"IndicesTensor.Sizes[{desc.axis}]", f"{found} indices, InputTensor has {size} elements")
-
-
-def _scatter_updates(desc: Any, level: Level) -> Breach | None:
-    found, expected = desc.updates_tensor.sizes, desc.indices_tensor.sizes
-    if found == expected:
-        return None
-    return Breach("UpdatesTensor.Sizes", f"{braces(found)}, IndicesTensor has {braces(expected)}")
-
-
-def _scatter_nd_updates(desc: Any, level: Level) -> Breach | None:
-    found, expected = desc.updates_tensor.sizes, updates_sizes(desc)
-    if found == expected:
-        return None
-    return Breach("UpdatesTensor.Sizes", f"{braces(found)}, input and indices give {braces(expected)}")
-
-
 _COMPARABLE = shapes_comparable("SCATTER")
 _COMPARABLE_ND = shapes_comparable("SCATTER_ND")
 
@@ -91,28 +69,22 @@ SCATTER = operator_spec(
     shape=shape,
     groups={"IndicesTensor": INDICES},
     own_rules=(
-        axis_range_rule("SCATTER", PAGE),
-        sizes_off_axis_rule("SCATTER", PAGE),
-        Rule(
-            "SCATTER.indices-along-axis",
-            Category.SHAPE,
-            "of more indices along Axis than InputTensor has elements there some are for one element, which the page "
-            "calls invalid; it does not say that such sizes are",
-            Source(PAGE, "IndicesTensor"),
-            "give no more indices than there are elements along Axis",
-            check=_indices_along_axis,
-            needs=_COMPARABLE | ids("SCATTER", "axis-range"),
+        axis_of("Axis"),
+        same_sizes_off("Axis", "IndicesTensor", "InputTensor", after=("axis-range",)),
+        size_within(
+            "IndicesTensor",
+            "Axis",
+            0,
+            size_along("InputTensor", "Axis")._replace(told="InputTensor has {} elements"),
+            unit=" indices",
+            name="indices-along-axis",
+            statement="of more indices along Axis than InputTensor has elements there some are for one element, which "
+            "the page calls invalid; it does not say that such sizes are",
+            remedy="give no more indices than there are elements along Axis",
+            after=("axis-range",),
             erratum="SCATTER-7",
         ),
-        Rule(
-            "SCATTER.updates-sizes",
-            Category.SHAPE,
-            "UpdatesTensor has the sizes of IndicesTensor",
-            Source(PAGE, "UpdatesTensor"),
-            "give one update for each index",
-            check=_scatter_updates,
-            needs=_COMPARABLE,
-        ),
+        same_sizes("UpdatesTensor", "IndicesTensor", remedy="give one update for each index"),
         output_sizes_rule("SCATTER", Source(PAGE, "OutputTensor"), _COMPARABLE, settles=("SCATTER-3",)),
     ),
     execution_rules=_execution_rules("SCATTER", PAGE, "the Axis dimension", ("SCATTER-2",), "SCATTER-5"),
@@ -126,16 +98,15 @@ SCATTER_ND = operator_spec(
     shape=shape,
     groups={"IndicesTensor": INDICES},
     own_rules=(
-        *tuple_rules("SCATTER_ND", ND_PAGE, "SCATTER_ND-9", "SCATTER_ND-10", settles=("SCATTER_ND-2",)),
-        Rule(
-            "SCATTER_ND.updates-sizes",
-            Category.SHAPE,
+        *tuple_rules("SCATTER_ND-9", "SCATTER_ND-10", settles=("SCATTER_ND-2",)),
+        sizes_follow(
+            "UpdatesTensor",
+            updates_sizes,
+            "input and indices give",
             "UpdatesTensor has the index sizes without that of a tuple, then the meaningful input sizes that no tuple "
             "addresses, after leading ones",
-            Source(ND_PAGE, "UpdatesTensor"),
-            "give the updates the sizes named",
-            check=_scatter_nd_updates,
-            needs=tuples_comparable("SCATTER_ND"),
+            remedy="give the updates the sizes named",
+            after=TUPLES,
             settles=("SCATTER_ND-1",),
         ),
         output_sizes_rule("SCATTER_ND", Source(ND_PAGE, "OutputTensor"), _COMPARABLE_ND),

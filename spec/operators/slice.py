@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import Rules, above_0, entries
 from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
@@ -20,7 +21,7 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._arrays import array_lengths_rule, uneven_array
+from dml_conformance.spec.operators._arrays import array_lengths, uneven_array
 from dml_conformance.spec.rules import Breach, Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import TensorDesc, braces
@@ -78,9 +79,6 @@ def _slice() -> OperatorSpec:
     page = "ns-directml-dml_slice_operator_desc"
     arrays = shapes_comparable("SLICE") | ids("SLICE", "array-lengths")
 
-    def strides(desc: Any, level: Level) -> list[Breach]:
-        return [Breach(f"Strides[{d}]", "0") for d, stride in enumerate(desc.strides) if stride == 0]
-
     def bounds(desc: Any, level: Level) -> list[Breach]:
         walks = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
         last = [(offset + stride * (count - 1), size) for offset, stride, count, size in walks]
@@ -94,16 +92,14 @@ def _slice() -> OperatorSpec:
         "SLICE",
         shape=_shape_of_slice,
         own_rules=(
-            array_lengths_rule("SLICE", page),
+            array_lengths("SLICE"),
             output_sizes_rule("SLICE", Source(page, "Sizes"), arrays),
-            Rule(
-                "SLICE.strides",
-                Category.ATTRIBUTES,
-                "no page says whether a stride of 0, which reads one element again and again, is allowed",
-                Source(page, "Strides"),
-                "use strides of 1 and above",
-                check=strides,
-                needs=arrays,
+            above_0(
+                "Strides",
+                name="strides",
+                statement="no page says whether a stride of 0, which reads one element again and again, is allowed",
+                remedy="use strides of 1 and above",
+                after=("array-lengths",),
                 erratum="SLICE-2",
             ),
             Rule(
@@ -137,16 +133,9 @@ def _copied_sizes(desc: Any, level: Level) -> Breach | None:
     return Breach(f"{part}.Sizes", f"{braces(sizes)}, the window has {braces(most)} elements")
 
 
-def _window_rules(operator: str, page: str, whole: str, settles: tuple[str, ...]) -> tuple[Rule, ...]:
+def _window_rules(operator: str, page: str, whole: str, settles: tuple[str, ...]) -> Rules:
     """The rules of SLICE1 and SLICE_GRAD on the window in the tensor `whole`."""
     arrays = shapes_comparable(operator) | ids(operator, "array-lengths")
-
-    def window_sizes(desc: Any, level: Level) -> list[Breach]:
-        return [Breach(f"InputWindowSizes[{d}]", "0") for d, size in enumerate(desc.input_window_sizes) if size == 0]
-
-    def strides(desc: Any, level: Level) -> list[Breach]:
-        every = enumerate(desc.input_window_strides)
-        return [Breach(f"InputWindowStrides[{d}]", "0") for d, stride in every if stride == 0]
 
     def window_range(desc: Any, level: Level) -> list[Breach]:
         windows = zip(desc.input_window_offsets, desc.input_window_sizes, sliced(desc).sizes, strict=True)
@@ -157,24 +146,23 @@ def _window_rules(operator: str, page: str, whole: str, settles: tuple[str, ...]
         ]
 
     return (
-        array_lengths_rule(operator, page),
-        Rule(
-            f"{operator}.window-sizes",
-            Category.ATTRIBUTES,
-            "the window is not empty in any dimension",
-            Source("ns-directml-dml_slice1_operator_desc"),
-            "use window sizes of 1 and above",
-            check=window_sizes,
-            needs=arrays,
+        array_lengths(operator),
+        above_0(
+            "InputWindowSizes",
+            name="window-sizes",
+            statement="the window is not empty in any dimension",
+            remedy="use window sizes of 1 and above",
+            source=Source("ns-directml-dml_slice1_operator_desc"),
+            after=("array-lengths",),
         ),
-        Rule(
-            f"{operator}.strides",
-            Category.ATTRIBUTES,
+        entries(
+            "InputWindowStrides",
+            bool,
+            (0,),
             "no stride is 0",
-            Source(page, "InputWindowStrides"),
-            "use strides of 1 and above, or of -1 and below to walk backwards",
-            check=strides,
-            needs=arrays,
+            name="strides",
+            remedy="use strides of 1 and above, or of -1 and below to walk backwards",
+            after=("array-lengths",),
             settles=settles,
         ),
         Rule(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dml_conformance.spec.constraints import above_0, count, rank
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     Misfit,
     Shapes,
@@ -15,7 +15,7 @@ from dml_conformance.spec.operator import (
     shapes_comparable,
     slots,
 )
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 
 PAGE = "ns-directml-dml_tile_operator_desc"
@@ -29,38 +29,26 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": tuple([size * repeat for size, repeat in zip(sizes, repeats, strict=True)])}
 
 
-def _repeats_count(desc: Any, level: Level) -> Breach | None:
-    given, count = len(desc.repeats), len(desc.input_tensor.sizes)
-    return None if given == count else Breach("RepeatsCount", f"{given}, InputTensor has {count} dimensions")
-
-
-def _repeats(desc: Any, level: Level) -> list[Breach]:
-    return [Breach(f"Repeats[{d}]", "0") for d, repeat in enumerate(desc.repeats) if repeat == 0]
-
-
 _COMPARABLE = shapes_comparable("TILE")
 
 TILE = operator_spec(
     "TILE",
     shape=shape,
     own_rules=(
-        Rule(
-            "TILE.repeats-count",
-            Category.ATTRIBUTES,
-            "RepeatsCount is InputTensor.DimensionCount",
-            Source(PAGE, "RepeatsCount"),
-            "give one repeat for each dimension",
-            check=_repeats_count,
-            needs=_COMPARABLE,
+        count(
+            "Repeats",
+            rank("InputTensor"),
+            at="RepeatsCount",
+            name="repeats-count",
+            statement="RepeatsCount is InputTensor.DimensionCount",
+            section="RepeatsCount",
+            remedy="give one repeat for each dimension",
         ),
-        Rule(
-            "TILE.repeats",
-            Category.ATTRIBUTES,
-            "every repeat is above 0",
-            Source(PAGE, "Repeats"),
-            "use 1 for a dimension that is not repeated",
-            check=_repeats,
-            needs=ids("TILE", "introduced-in"),
+        above_0(
+            "Repeats",
+            name="repeats",
+            statement="every repeat is above 0",
+            remedy="use 1 for a dimension that is not repeated",
         ),
         output_sizes_rule("TILE", Source(PAGE, "OutputTensor"), _COMPARABLE | ids("TILE", "repeats-count", "repeats")),
     ),

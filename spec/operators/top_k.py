@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.constraints import axis_of, below, size_along, within
 from dml_conformance.spec.operator import (
     Misfit,
     OperatorSpec,
@@ -17,9 +17,10 @@ from dml_conformance.spec.operator import (
     output_sizes_rule,
     shapes_comparable,
 )
-from dml_conformance.spec.operators._indexing import axis_range_rule
-from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
+
+ALONG = size_along("InputTensor", "Axis")
 
 
 def shape(desc: Any) -> Shapes | Misfit:
@@ -29,15 +30,6 @@ def shape(desc: Any) -> Shapes | Misfit:
         return Misfit("Axis", f"{desc.axis}, InputTensor has {len(sizes)} dimensions")
     selected = (*sizes[: desc.axis], desc.k, *sizes[desc.axis + 1 :])
     return {"output_value_tensor": selected, "output_index_tensor": selected}
-
-
-def _k_range(desc: Any, level: Level) -> Breach | None:
-    size = desc.input_tensor.sizes[desc.axis]
-    return None if 1 <= desc.k <= size else Breach("K", f"{desc.k}, InputTensor has {size} elements along Axis")
-
-
-def _k_of_all(desc: Any, level: Level) -> Breach | None:
-    return Breach("K", f"{desc.k}, all elements along Axis") if desc.k == desc.input_tensor.sizes[desc.axis] else None
 
 
 def _operator(name: str, all_of_them: str, boundary: str, unordered: str, **stated: Any) -> OperatorSpec:
@@ -50,25 +42,23 @@ def _operator(name: str, all_of_them: str, boundary: str, unordered: str, **stat
         groups={"OutputIndexTensor": ""},
         domains={"InputTensor": "comparable"},
         own_rules=(
-            axis_range_rule(name, page),
-            Rule(
-                f"{name}.k-range",
-                Category.ATTRIBUTES,
-                "K is above 0 and not above the size of InputTensor along Axis",
-                Source(page, "K"),
-                "select at least one element, and no more than there are",
-                check=_k_range,
-                needs=in_range,
+            axis_of("Axis"),
+            within(
+                "K",
+                1,
+                ALONG,
+                statement="K is above 0 and not above the size of InputTensor along Axis",
+                remedy="select at least one element, and no more than there are",
+                after=("axis-range",),
             ),
-            Rule(
-                f"{name}.k-of-all",
-                Category.ATTRIBUTES,
-                "the page has K below the size of InputTensor along Axis, so that no axis of size 1 could be selected "
-                "from and no sequence be sorted whole",
-                Source(page, "K"),
-                "select fewer elements than there are along Axis",
-                check=_k_of_all,
-                needs=in_range | ids(name, "k-range"),
+            below(
+                "K",
+                ALONG._replace(told="all elements along Axis"),
+                name="k-of-all",
+                statement="the page has K below the size of InputTensor along Axis, so that no axis of size 1 could be "
+                "selected from and no sequence be sorted whole",
+                remedy="select fewer elements than there are along Axis",
+                after=("axis-range", "k-range"),
                 erratum=all_of_them,
             ),
             output_sizes_rule(name, Source(page, "OutputValueTensor"), in_range | ids(name, "k-range")),

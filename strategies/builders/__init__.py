@@ -79,6 +79,8 @@ LARGEST = (65537, 65535)
 TOO_LARGE = (65536, 65536)
 # Axes longer than an index of 8 and of 16 bits reaches.
 LONG_AXES = (300, 70_000)
+# Elements of a row that a formula takes together: what the sums of more may be costs as much as all other cases.
+MOST_TOGETHER = 2**20
 # Indices along an axis: enough for one that is cut short to find another element somewhere.
 FAR_INDICES = 67
 # Size of the axis that the indices of a vast output run over.

@@ -7,11 +7,11 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
-from dml_conformance.spec.operator import Field, slots
+from dml_conformance.spec.operator import Field
 from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import described, edit, resize_at
+from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 LONGEST_AXIS = 2**20
@@ -39,7 +39,6 @@ class ElementWiseBuilder(Builder):
             elif field.kind.name == SCALE_BIAS.name:
                 self._attributes[field.attribute] = SCALES
         self._attributes |= attributes
-        self.violations = {"output-sizes": self.break_sizes}
 
     def build(self, ctx: Context) -> Any:
         return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
@@ -66,15 +65,6 @@ class ElementWiseBuilder(Builder):
         for attribute, every in self._attributes.items():
             for one in every if len(every) > 1 else ():
                 yield edit(self._build(ctx, (*ones, LONG_AXES[0])), **{attribute: one})
-
-    def break_sizes(self, ctx: Context) -> Any:
-        """A tensor whose sizes are not those of the others."""
-        desc = self.build(ctx)
-        key = ctx.chooser.variant([slot.key for slot in slots(desc)])
-        found = described(desc, key).sizes
-        d = ctx.chooser.variant(range(len(found)))
-        other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
-        return resize_at(desc, key, d, other)
 
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         """The data type of each group."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.operators._fused import FUSIBLE, NEWER
+from dml_conformance.spec.operators._fused import FUSIBLE, NEWER, SOFTMAX
 from dml_conformance.spec.registry import every_operator
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.builders.activation import ATTRIBUTES
 from dml_conformance.strategies.context import Context
@@ -50,9 +50,18 @@ def every_activation(level: Level) -> Iterator[OperatorDesc]:
             yield activation(name, **{attribute: every[n % len(every)] for attribute, every in attributes.items()})
 
 
-def wrong_activation(ctx: Context, tensor: TensorDesc) -> OperatorDesc:
-    """One that cannot be fused at the level, or has a tensor."""
+def wrong_activation(ctx: Context, tensor: TensorDesc, along_axes: bool = False) -> OperatorDesc:
+    """One that cannot be fused at the level, or has a tensor.
+
+    Args:
+        ctx: of the descriptor.
+        tensor: that is one of an activation.
+        along_axes: whether the operator fuses those along axes of its output, this tensor.
+    """
     wrong = [activation(name) for name in OTHERS]
+    if along_axes:
+        rank = len(tensor.sizes)
+        wrong += [activation(f"{SOFTMAX}1", axes=axes) for axes in ((rank,), (0, UINT32_MAX))]
     for tensors in ({"input_tensor": tensor}, {"output_tensor": tensor}):
         wrong += [activation("ACTIVATION_RELU", **tensors), activation("ACTIVATION_LINEAR", **tensors)]
     if ctx.level < Level.L3_0:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.field_kinds import SCALAR
-from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.context import Context
 
 # The largest finite number, by the bytes of a float.
 LARGEST_FLOAT = {2: 65504.0, 4: float.fromhex("0x1.fffffep+127"), 8: float.fromhex("0x1.fffffffffffffp+1023")}
@@ -31,12 +28,3 @@ def any_number(ctx: Context, data_type: DataType) -> int | float:
     width = data_type.size
     ends_ = (LARGEST_FLOAT[width], -LARGEST_FLOAT[width], LEAST_FLOAT[width], -0.0, float("inf"), 2049.0 + 2**11)
     return ends_[drawn] if drawn < len(ends_) else ctx.chooser.integer(-400, 400) / 4
-
-
-def break_value_data_type(ctx: Context, desc: Any, attribute: str = "value_data_type") -> Any:
-    """The descriptor with another data type of its numbers than the output has; 1, which every type has, is all of
-    them."""
-    own = desc.output_tensor.data_type
-    other = ctx.chooser.variant([data_type for data_type in SIMPLEST_FIRST if data_type is not own])
-    numbers = {field.attribute: 1 for field in type(desc).fields if field.kind is SCALAR}
-    return edit(desc, **{attribute: int(other)}, **numbers)

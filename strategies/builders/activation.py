@@ -37,17 +37,12 @@ ATTRIBUTES = {
 class SoftplusBuilder(ElementWiseBuilder):
     def __init__(self) -> None:
         super().__init__("ACTIVATION_SOFTPLUS", **ATTRIBUTES["SOFTPLUS"])
-        self.violations = {**self.violations, "steepness-range": self.break_steepness}
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Any steepness from 6_4 on."""
         yield from super().edges(ctx)
         for steepness in (0.5, -1.0, 2.0**-6, 0.0) if ctx.level >= Level.L6_4 else ():
             yield edit(self.build(ctx), steepness=steepness)
-
-    def break_steepness(self, ctx: Context) -> Any:
-        """A steepness below 1."""
-        return edit(self.build(ctx), steepness=ctx.chooser.variant((0.5, 0.0, -1.0, float32(0.999))))
 
 
 BUILDERS = {

@@ -11,7 +11,7 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
 from dml_conformance.strategies.builders._indexing import last_wide
-from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -28,7 +28,6 @@ class ArgReduceBuilder(Builder):
 
     def __init__(self, operator: str) -> None:
         self._desc: Any = descriptor_classes()[operator]
-        self.violations = {"axes-range": self.break_axes_range}
 
     def build(self, ctx: Context) -> Any:
         """Any axes, in ascending order: no page says what another order means."""
@@ -77,15 +76,6 @@ class ArgReduceBuilder(Builder):
         chooser.section()
         output = tensor(ctx, index_type, _reduced(input_sizes, axes), output=True)
         return self._desc(tensor(ctx, data_type, input_sizes), output, axes, direction)
-
-    def break_axes_range(self, ctx: Context) -> Any:
-        """The last axis, named by a number that is too large, alone or after others."""
-        desc = self.build(ctx)
-        rank = len(desc.input_tensor.sizes)
-        wrong = ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX))
-        if not desc.axes:
-            raise Impossible
-        return edit(desc, axes=(*desc.axes[:-1], wrong))
 
 
 def _reduced(sizes: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ class DepthSpaceBuilder(Builder):
         self._desc: Any = descriptor_classes()[name]
         self._is_to_depth = name.startswith("SPACE_TO_DEPTH")
         self._orders = ORDERS if name.endswith("1") else ()
-        self.violations = {"block-size": self.break_block_size, "divisible": self.break_divisible}
+        self.violations = {"divisible": self.break_divisible}
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -71,10 +71,6 @@ class DepthSpaceBuilder(Builder):
         yield edit(plain, block_size=2**16)
         desc = resize(plain, "input_tensor", (1, WRAPPING_SQUARE, 1, 3))
         yield edit(resize(desc, "output_tensor", (1, 1, WRAPPING_BLOCK, 1)), block_size=WRAPPING_BLOCK)
-
-    def break_block_size(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        return edit(resize(desc, "output_tensor", desc.input_tensor.sizes), block_size=0)  # as if it were 1
 
     def break_divisible(self, ctx: Context) -> Any:
         """A row, a column or a channel too many, with the output that it has without."""

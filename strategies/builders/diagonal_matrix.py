@@ -9,9 +9,9 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import INT32_MAX, INT32_MIN
 from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.builders._scalars import any_number, break_value_data_type
+from dml_conformance.strategies.builders._scalars import any_number
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 FAR_DIAGONALS = (INT32_MIN, INT32_MIN + 1, -2, -1, 0, 1, 2, INT32_MAX)
@@ -60,12 +60,6 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
 
     _desc: Any = descriptor_classes()["DIAGONAL_MATRIX1"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "value-data-type": lambda ctx: break_value_data_type(ctx, self.build(ctx)),
-            "output-sizes": self.break_sizes,
-        }
-
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         return self._build(ctx.but(layout="packed", complete=True, data_types=ctx.data_types[:1]), sizes)
 
@@ -76,16 +70,6 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
                 yield edit(desc, diagonal_fill_begin=begin, diagonal_fill_end=end)
         for length in LONG_AXES:
             yield edit(self._build(ctx, (2, length)), diagonal_fill_begin=length - 2, diagonal_fill_end=length - 1)
-
-    def break_sizes(self, ctx: Context) -> Any:
-        """An input whose sizes are not those of the output."""
-        rank = ctx.chooser.choice(ctx.ranks)
-        found = sizes(ctx, rank, 2 if ctx.spread else 1)
-        desc = self._build(ctx.but(complete=True), found)
-        key = ctx.chooser.variant(("input_tensor", "output_tensor"))
-        d = ctx.chooser.variant(range(rank))
-        other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
-        return resize_at(desc, key, d, other)
 
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)

@@ -12,8 +12,6 @@ from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._fused import (
     chosen_activation,
     every_activation,
-    flat_softplus,
-    wrong_activation,
 )
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
@@ -24,11 +22,6 @@ class Add1Builder(ElementWiseBuilder):
 
     def __init__(self) -> None:
         super().__init__("ELEMENT_WISE_ADD1")
-        self.violations = {
-            **self.violations,
-            "fused-activation": self.break_activation,
-            "fused-steepness": self.break_steepness,
-        }
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         return edit(super().of_sizes(ctx, sizes), fused_activation=None)
@@ -41,15 +34,6 @@ class Add1Builder(ElementWiseBuilder):
 
     def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
         return {"fused_activation": chosen_activation(ctx)}
-
-    def break_activation(self, ctx: Context) -> Any:
-        """An activation that cannot be fused, or has a tensor."""
-        desc = self.build(ctx)
-        return edit(desc, fused_activation=wrong_activation(ctx, desc.output_tensor))
-
-    def break_steepness(self, ctx: Context) -> Any:
-        """A steepness below 1."""
-        return edit(self.build(ctx), fused_activation=flat_softplus(ctx))
 
 
 BUILDERS = {spec.name: ElementWiseBuilder(spec.name) for spec in SPECS} | {"ELEMENT_WISE_ADD1": Add1Builder()}

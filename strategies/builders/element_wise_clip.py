@@ -9,7 +9,7 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
-from dml_conformance.strategies.builders._scalars import break_value_data_type, float32
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 
@@ -92,10 +92,6 @@ class Clip1Builder(ClipBuilder):
 
     def __init__(self) -> None:
         super().__init__("ELEMENT_WISE_CLIP1", limits_of_type)
-        self.violations = {**self.violations, "min-max-data-type": self.break_min_max_data_type}
-
-    def break_min_max_data_type(self, ctx: Context) -> Any:
-        return break_value_data_type(ctx, self.build(ctx), "min_max_data_type")
 
 
 BUILDERS = {

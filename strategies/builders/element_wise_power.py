@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -12,7 +11,6 @@ from dml_conformance.spec.operator import DATA
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import with_data_type
 
 EXPONENT = "ExponentTensor"  # the group of the exponents' type
 EXPONENTS = (2.0, 0.5, 3.0, -1.0, 0.0, 1.0, -0.5, -3.0, 1.75, 7.0, 8.0, -2.0, 0.25, float32(0.1), 33.0, 2049.0)
@@ -24,17 +22,11 @@ class PowBuilder(ElementWiseBuilder):
 
     def __init__(self) -> None:
         super().__init__("ELEMENT_WISE_POW")
-        self.violations = {**self.violations, "exponent-data-type": self.break_exponent_data_type}
 
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         found = super().types(ctx)
         is_own = ctx.level >= Level.L3_0 or found[EXPONENT] not in ctx.table[EXPONENT].data_types
         return found if is_own else {**found, EXPONENT: found[DATA]}
-
-    def break_exponent_data_type(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        others = [data_type for data_type in ctx.types[EXPONENT] if data_type is not desc.input_tensor.data_type]
-        return with_data_type(desc, "exponent_tensor", ctx.chooser.variant(others))
 
 
 BUILDERS = {

@@ -9,7 +9,6 @@ from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix, plainest
-from dml_conformance.strategies.builders._indexing import break_axis_range
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -22,19 +21,15 @@ class GatherBuilder(Builder):
 
     def __init__(self) -> None:
         self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "index-dimensions-range": self.break_index_dimensions_range,
-            "leading-index-sizes": self.break_leading_index_sizes,
             "output-rank": self.break_output_rank,
             "shape-before-2_1": self.break_shape_before_2_1,
         }
 
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        axis = rank - 1 if last_axis else None
         if ctx.level < Level.L2_1:  # GATHER-7: other IndexDimensions are left open there
-            return self._build(ctx, rank, 1, axis)
-        return self._build(ctx, rank, ctx.chooser.integer(1 if ctx.spread else 0, rank), axis)
+            return self._build(ctx, rank, 1)
+        return self._build(ctx, rank, ctx.chooser.integer(1 if ctx.spread else 0, rank))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for rank in ctx.ranks:
@@ -107,18 +102,6 @@ class GatherBuilder(Builder):
             axis,
             index_dimensions,
         )
-
-    def break_index_dimensions_range(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        rank = len(desc.input_tensor.sizes)
-        return edit(desc, index_dimensions=ctx.chooser.variant((rank + 1, rank + 2, 2**31, UINT32_MAX)))
-
-    def break_leading_index_sizes(self, ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.ranks)
-        most = 1 if ctx.level < Level.L2_1 else rank - 1
-        desc = self._build(ctx, rank, ctx.chooser.integer(min(most, 1 if ctx.level < Level.L2_1 else 0), most))
-        position = ctx.chooser.integer(0, rank - desc.index_dimensions - 1)
-        return resize_at(desc, "indices_tensor", position, ctx.chooser.integer(2, 5))
 
     def break_output_rank(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.of_rank(2).ranks)

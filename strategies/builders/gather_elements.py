@@ -8,9 +8,8 @@ from typing import Any
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix, plainest
-from dml_conformance.strategies.builders._indexing import break_axis_range
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.edits import edit, resize, with_fitting_output
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -19,15 +18,9 @@ class GatherElementsBuilder(Builder):
 
     _desc: Any = descriptor_classes()["GATHER_ELEMENTS"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "sizes-off-axis": self.break_sizes_off_axis,
-        }
-
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+        return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for rank in ctx.ranks:
@@ -88,15 +81,6 @@ class GatherElementsBuilder(Builder):
             tensor(ctx, data_type, index_sizes, output=True),
             axis,
         )
-
-    def break_sizes_off_axis(self, ctx: Context) -> Any:
-        desc = self.build(ctx.of_rank(2))
-        rank = len(desc.input_tensor.sizes)
-        position = ctx.chooser.integer(0, rank - 2)
-        position += position >= desc.axis
-        size = desc.indices_tensor.sizes[position]
-        other = ctx.chooser.variant(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
-        return with_fitting_output(resize_at(desc, "indices_tensor", position, other))
 
 
 BUILDERS = {"GATHER_ELEMENTS": GatherElementsBuilder()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
@@ -52,7 +52,7 @@ class TupleBuilder(Builder):
     def __init__(self, operator: str) -> None:
         self._desc_type: Any = descriptor_classes()[operator]
         self._batches: bool = "batch_dimension_count" in self._desc_type.__struct_fields__
-        self.violations = {**self._violations(), **(self._batch_violations() if self._batches else {})}
+        self.violations = {"output-rank": self.break_output_rank, "batch-sizes": self.break_batch_sizes}
 
     def build(self, ctx: Context) -> Any:
         ctx = ctx.of_rank(2) if ctx.spread else ctx
@@ -152,79 +152,19 @@ class TupleBuilder(Builder):
         )
         return self._fit(self._desc(tensors, len(sizes), len(index_sizes), batches))
 
-    def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
-        """How to break each rule that both operators have."""
+    def break_output_rank(self, ctx: Context) -> Any:
+        """As many dimensions of indices as there are, and a tuple that leaves two of the input over."""
+        rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
+        desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
+        desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
+        return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
 
-        def build(ctx: Context, **fixed: int) -> Any:
-            return self._of_shape(ctx, Shape(ctx, batches=self._batches, **fixed))
-
-        def out_of_count(ctx: Context, attribute: str) -> Any:
-            desc = build(ctx)
-            rank = len(desc.input_tensor.sizes)
-            return edit(desc, **{attribute: ctx.chooser.variant((rank + 1, 0, rank + 2, 2**31, UINT32_MAX))})
-
-        def leading_sizes(ctx: Context, attribute: str, count: str) -> Any:
-            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-            meaningful = ctx.chooser.integer(1, rank - 1)
-            desc = build(ctx, rank=rank, **{count: meaningful})
-            position = ctx.chooser.integer(0, rank - meaningful - 1)
-            return resize_at(desc, attribute, position, ctx.chooser.integer(2, 5))
-
-        def tuple_size(ctx: Context) -> Any:
-            desc = build(ctx)
-            rank = len(desc.input_tensor.sizes)
-            size = ctx.chooser.variant((rank + 1, rank + 2, rank + 3))
-            return self._fit(resize_at(desc, "indices_tensor", rank - 1, size))
-
-        def tuple_size_meaningful(ctx: Context) -> Any:
-            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-            shape = Shape(ctx, batches=self._batches, rank=rank, n=ctx.chooser.integer(1, rank - 1))
-            return self._of_shape(ctx, shape, tuple_size=ctx.chooser.integer(shape.n - shape.b + 1, rank))
-
-        def output_rank(ctx: Context) -> Any:
-            # q = rank and a tuple that leaves two input dimensions over need rank + 1 output dimensions.
-            rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
-            desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
-            desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
-            return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
-
-        return {
-            "input-dimension-count": lambda ctx: out_of_count(ctx, "input_dimension_count"),
-            "indices-dimension-count": lambda ctx: out_of_count(ctx, "indices_dimension_count"),
-            "leading-input-sizes": lambda ctx: leading_sizes(ctx, "input_tensor", "n"),
-            "leading-index-sizes": lambda ctx: leading_sizes(ctx, "indices_tensor", "q"),
-            "tuple-size": tuple_size,
-            "tuple-size-meaningful": tuple_size_meaningful,
-            "output-rank": output_rank,
-        }
-
-    def _batch_violations(self) -> Mapping[str, Callable[[Context], Any]]:
-        """How to break what BatchDimensionCount adds."""
-
-        def batch_dimension_count(ctx: Context) -> Any:
-            rank = ctx.chooser.choice(ctx.ranks)
-            shape = Shape(ctx, batches=True, rank=rank, n=rank, q=rank, least_batch=rank - 1)
-            desc = self._of_shape(ctx, shape)  # with as many batches as may be: a count cut short would pass
-            return edit(desc, batch_dimension_count=ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX)))
-
-        def batch_dimension_count_meaningful(ctx: Context) -> Any:
-            rank = ctx.chooser.choice(ctx.of_rank(2).ranks)
-            desc = self._of_shape(ctx, Shape(ctx, batches=True, rank=rank, n=ctx.chooser.integer(1, rank - 1)))
-            least = min(desc.input_dimension_count, desc.indices_dimension_count)
-            return edit(desc, batch_dimension_count=ctx.chooser.integer(least, rank - 1))
-
-        def batch_sizes(ctx: Context) -> Any:
-            desc = self._of_shape(ctx, Shape(ctx.of_rank(2), batches=True, least_batch=1))
-            batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
-            position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
-            size = desc.indices_tensor.sizes[position]
-            return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
-
-        return {
-            "batch-dimension-count": batch_dimension_count,
-            "batch-dimension-count-meaningful": batch_dimension_count_meaningful,
-            "batch-sizes": batch_sizes,
-        }
+    def break_batch_sizes(self, ctx: Context) -> Any:
+        desc = self._of_shape(ctx, Shape(ctx.of_rank(2), batches=True, least_batch=1))
+        batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
+        position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
+        size = desc.indices_tensor.sizes[position]
+        return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))
 
 
 BUILDERS = {name: TupleBuilder(name) for name in ("GATHER_ND", "GATHER_ND1")}

@@ -8,7 +8,6 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
-from dml_conformance.strategies.builders._indexing import break_axis_range
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -26,19 +25,17 @@ class JoinSplitBuilder(Builder):
         self._whole, self._parts = (
             ("output_tensor", "input_tensors") if self._is_join else ("input_tensor", "output_tensors")
         )
-        self.violations = {"axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self._build(ctx, last=True))}
-        if self._is_join:
-            self.violations["input-sizes"] = self.break_input_sizes
+        self.violations = {"input-sizes": self.break_input_sizes} if self._is_join else {}
 
     def build(self, ctx: Context) -> Any:
         return self._build(ctx)
 
-    def _build(self, ctx: Context, *, last: bool = False, least: int = 1) -> Any:
-        """A valid one of at least so many parts; on request along the last axis."""
+    def _build(self, ctx: Context, *, least: int = 1) -> Any:
+        """A valid one of at least so many parts."""
         chooser = ctx.chooser
         rank, data_type = chooser.choice(ctx.ranks), chooser.choice(ctx.data_types)
         part = sizes(ctx, rank, 2 if ctx.spread else 1, wide=False)
-        axis = rank - 1 if last else chooser.integer(0, rank - 1)
+        axis = chooser.integer(0, rank - 1)
         count = chooser.integer(least, MOST_PARTS)
         lengths = (part[axis], *chooser.several(1, 3, count - 1))
         chooser.section()

@@ -9,7 +9,6 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import described, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
@@ -21,9 +20,6 @@ class MaxUnpoolingBuilder(Builder):
     """MAX_UNPOOLING."""
 
     _desc: Any = descriptor_classes()["MAX_UNPOOLING"]
-
-    def __init__(self) -> None:
-        self.violations = {"same-sizes": self.break_same_sizes}
 
     def build(self, ctx: Context) -> Any:
         """An output that mostly has room for the whole input, as a max-pooling leaves it; now and then any other."""
@@ -64,12 +60,6 @@ class MaxUnpoolingBuilder(Builder):
             yield self._build(ctx, choice(types), choice(index_types), source, output)
         for length in LONG_AXES:
             yield self._build(ctx, choice(types), choice(index_types), (1, 1, 3, 5), (1, 2, 1, length))
-
-    def break_same_sizes(self, ctx: Context) -> Any:
-        """One index too many along a dimension, or one for all."""
-        desc = self.build(ctx.but(spread=True))
-        dimension, size = ctx.chooser.variant(tuple(enumerate(described(desc, "indices_tensor").sizes)))
-        return resize_at(desc, "indices_tensor", dimension, ctx.chooser.variant((size + 1, 1 if size > 1 else 2)))
 
     def _plain(self, ctx: Context, source: Sizes, output: Sizes) -> Any:
         return self._build(ctx.but(layout="packed"), ctx.data_types[0], ctx.index_types[0], source, output)

@@ -25,7 +25,6 @@ class NonzeroCoordinatesBuilder(Builder):
     def __init__(self) -> None:
         self.violations = {
             "dimension-counts": self.break_dimension_counts,
-            "same-dimension-count-before-4_0": self.break_same_dimension_count,
             "coordinates": self.break_coordinates,
         }
 
@@ -95,14 +94,6 @@ class NonzeroCoordinatesBuilder(Builder):
             return self.build(ctx.but(ranks=(ctx.chooser.variant(wrong),)))
         desc = self.build(ctx)
         return resize(desc, "output_coordinates_tensor", (prod(desc.input_tensor.sizes),))
-
-    def break_same_dimension_count(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        other = ctx.chooser.variant([rank for rank in ctx.ranks if rank != len(desc.input_tensor.sizes)])
-        if ctx.chooser.variant(("count", "coordinates")) == "count":
-            return resize(desc, "output_count_tensor", (1,) * other)
-        rows = desc.output_coordinates_tensor.sizes[-2:]
-        return resize(desc, "output_coordinates_tensor", (1,) * (other - 2) + rows)
 
     def break_coordinates(self, ctx: Context) -> Any:
         """A coordinate more than the input has dimensions, or one less than its sizes above 1 need."""

@@ -8,9 +8,8 @@ from typing import Any
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix, plainest
-from dml_conformance.strategies.builders._indexing import break_axis_range
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize, resize_at
+from dml_conformance.strategies.edits import edit, resize
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -21,15 +20,12 @@ class OneHotBuilder(Builder):
 
     def __init__(self) -> None:
         self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "indices-along-axis": self.break_indices_along_axis,
             "values-count": self.break_values_count,
-            "output-sizes": self.break_output_sizes,
         }
 
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        axis = rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1)
+        axis = ctx.chooser.integer(0, rank - 1)
         return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), axis)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
@@ -80,24 +76,9 @@ class OneHotBuilder(Builder):
             axis,
         )
 
-    def break_indices_along_axis(self, ctx: Context) -> Any:
-        """More than one index for a sequence; as many as the sequence has elements, or another number."""
-        desc = self.build(ctx.but(spread=True))
-        along = desc.output_tensor.sizes[desc.axis]
-        return resize_at(desc, "indices_tensor", desc.axis, ctx.chooser.variant((along, along + 1)))
-
     def break_values_count(self, ctx: Context) -> Any:
         desc = self.build(ctx)
         return resize(desc, "values_tensor", (1,) * len(desc.values_tensor.sizes))
-
-    def break_output_sizes(self, ctx: Context) -> Any:
-        """Another size off the axis, where the output does not follow itself."""
-        desc = self.build(ctx.of_rank(2))
-        rank = len(desc.output_tensor.sizes)
-        d = (desc.axis + ctx.chooser.integer(1, rank - 1)) % rank
-        size = desc.output_tensor.sizes[d]
-        other = ctx.chooser.variant([n for n in (size + 1, size - 1, 1) if n > 0 and n != size])
-        return resize_at(desc, "output_tensor", d, other)
 
 
 BUILDERS = {"ONE_HOT": OneHotBuilder()}

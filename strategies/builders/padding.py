@@ -13,9 +13,8 @@ from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import FLOAT32_MAX, enumerations
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
-from dml_conformance.strategies.builders._arrays import break_array_lengths
 from dml_conformance.strategies.builders._scalars import float32
-from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
+from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -35,11 +34,8 @@ class PaddingBuilder(Builder):
         self._desc: Any = descriptor_classes()[operator]
         self._states_type = operator == "PADDING1"
         self.violations = {
-            "array-lengths": lambda ctx: break_array_lengths(ctx, self.build(ctx), start_padding=0, end_padding=0),
             "reflection-of-one": self.break_reflection_of_one,
         }
-        if self._states_type:
-            self.violations["padding-value-data-type"] = self.break_padding_value_data_type
 
     def build(self, ctx: Context) -> Any:
         """One or two dimensions are padded."""
@@ -153,13 +149,6 @@ class PaddingBuilder(Builder):
         inner[d] = 1
         pads = [ctx.chooser.variant(((1, 0), (0, 1), (3, 2))) if d == at else (0, 0) for at in range(rank)]
         return self._of_pads(ctx, ctx.chooser.choice(ctx.data_types), tuple(inner), pads, MODE.REFLECTION)
-
-    def break_padding_value_data_type(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        others = [
-            data_type for data_type in (*SIMPLEST_FIRST, DataType.UNKNOWN) if data_type != desc.output_tensor.data_type
-        ]
-        return edit(desc, padding_value_data_type=int(ctx.chooser.variant(others)), padding_value=0)
 
 
 def _modes(level: Level) -> list[int]:

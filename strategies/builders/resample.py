@@ -1,12 +1,10 @@
 """Descriptors of UPSAMPLE_2D, RESAMPLE and its successors.
 
-What is executed has the nearest neighbour; linear interpolation is decided on alone, where something is broken or too
-large to execute.
+Either mode is chosen, but for what is large or long, which has the nearest neighbour.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
@@ -31,7 +29,6 @@ MOST_SCALE = 3
 SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, float32(0.01))
 # Offsets of the input's and the output's pixels: their centres, their corners, and others.
 PIXEL_OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (-1.5, 0.25), (0.25, 2.5), (-0.125, -3.0))
-NO_SCALES = (0.0, -1.0, math.inf, -math.inf, math.nan)
 WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their products pass 2^32 by a size
 
 
@@ -46,9 +43,6 @@ class ResampleBuilder(Builder):
         self._desc: Any = descriptor_classes()[name]
         self._names = [field.attribute for field in self._desc.fields]
         self._has_offsets = "input_pixel_offsets" in self._names
-        self.violations = {"array-counts": self.break_array_counts, "scales": self.break_scales}
-        if self._has_offsets:
-            self.violations["pixel-offsets"] = self.break_pixel_offsets
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -89,6 +83,13 @@ class ResampleBuilder(Builder):
         )
 
     def edges(self, ctx: Context) -> Iterator[Any]:
+        """All of them in both modes."""
+        for desc in self._edges(ctx):
+            yield edit(desc, interpolation_mode=NEAREST)
+            plain = {"antialiased": False} if "antialiased" in self._names else {}
+            yield edit(desc, interpolation_mode=LINEAR, **plain)
+
+    def _edges(self, ctx: Context) -> Iterator[Any]:
         """Every scale and every pair of offsets, sizes kept, cropped and clamped, in both directions; long axes."""
         choice, types, rank = ctx.chooser.choice, ctx.data_types, ctx.ranks[-1]
         ones = (1,) * (rank - 1)
@@ -108,25 +109,6 @@ class ResampleBuilder(Builder):
                 ctx, choice(types), (*ones, length), (*ones, length // 3), (1.0,) * (rank - 1) + (float32(1 / 3),)
             )
 
-    def break_array_counts(self, ctx: Context) -> Any:
-        """An entry too many or too few in all arrays, or none."""
-        desc = self._maybe_linear(ctx, self.build(ctx))
-        count = ctx.chooser.variant((len(desc.scales) + 1, len(desc.scales) - 1, 0))
-        changes = {"scales": 1.0, "input_pixel_offsets": 0.5, "output_pixel_offsets": -0.5}
-        return edit(desc, **{name: (entry,) * count for name, entry in changes.items() if name in self._names})
-
-    def break_scales(self, ctx: Context) -> Any:
-        desc = self._maybe_linear(ctx, self.build(ctx))
-        return edit(desc, scales=_with(ctx, desc.scales, NO_SCALES))
-
-    def break_pixel_offsets(self, ctx: Context) -> Any:
-        desc = self._maybe_linear(ctx, self.build(ctx))
-        name = ctx.chooser.choice(("input_pixel_offsets", "output_pixel_offsets"))
-        return edit(desc, **{name: _with(ctx, getattr(desc, name), (math.inf, -math.inf, math.nan))})
-
-    def _maybe_linear(self, ctx: Context, desc: Any) -> Any:
-        return edit(desc, interpolation_mode=ctx.chooser.choice((NEAREST, LINEAR)))
-
     def _scale(self, ctx: Context, source: int, output: int) -> float:
         """The ratio of the sizes, or any other scale."""
         kind = ctx.chooser.integer(0, len(SCALES))
@@ -135,7 +117,8 @@ class ResampleBuilder(Builder):
     def _plain(self, ctx: Context, source: Sizes, output: Sizes, scales: Sequence[float]) -> Any:
         centres = (PIXEL_OFFSETS[0],) * len(source)
         plain = ctx.but(layout="packed")
-        return self._build(plain, ctx.data_types[0], source, output, scales, centres, DIRECTIONS[0])
+        desc = self._build(plain, ctx.data_types[0], source, output, scales, centres, DIRECTIONS[0])
+        return edit(desc, interpolation_mode=NEAREST)
 
     def _build(
         self,
@@ -155,20 +138,15 @@ class ResampleBuilder(Builder):
         values = {
             "input_tensor": tensor(ctx, data_type, source),
             "output_tensor": tensor(ctx, data_type, output, output=True),
-            "interpolation_mode": NEAREST,
             "rounding_direction": chooser.choice(DIRECTIONS) if direction is None else direction,
             "scales": tuple(scales),
             "input_pixel_offsets": tuple(of_input for of_input, _ in offsets),
             "output_pixel_offsets": tuple(of_output for _, of_output in offsets),
             "antialiased": chooser.choice((False, True)),
         }
+        mode = values["interpolation_mode"] = chooser.choice((NEAREST, LINEAR))
+        values["antialiased"] = values["antialiased"] and (mode == NEAREST or min(scales) >= 1)  # else all is open
         return self._desc(*(values[name] for name in self._names))
-
-
-def _with(ctx: Context, entries: Sequence[float], wrong: Sequence[float]) -> tuple[float, ...]:
-    """The entries, one of them a wrong one."""
-    d = ctx.chooser.integer(0, len(entries) - 1)
-    return (*entries[:d], ctx.chooser.variant(wrong), *entries[d + 1 :])
 
 
 class UpsampleBuilder(Builder):
@@ -210,6 +188,11 @@ class UpsampleBuilder(Builder):
         return self._plain(ctx, four(channels, height // by[0], width // by[1]), *by)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
+        """All of them in both modes."""
+        for desc in self._edges(ctx):
+            yield from (edit(desc, interpolation_mode=mode) for mode in (NEAREST, LINEAR))
+
+    def _edges(self, ctx: Context) -> Iterator[Any]:
         """Scales of 1 and large ones, one dimension at a time, and long axes."""
         choice, types = ctx.chooser.choice, ctx.data_types
         for rank in ctx.ranks:
@@ -243,7 +226,8 @@ class UpsampleBuilder(Builder):
         return edit(resize_at(desc, "output_tensor", rank + d, output), scale_size=Size2d(**scales))
 
     def _plain(self, ctx: Context, source: Sizes, height: int, width: int) -> Any:
-        return self._build(ctx.but(layout="packed"), ctx.data_types[0], source, height, width)
+        desc = self._build(ctx.but(layout="packed"), ctx.data_types[0], source, height, width)
+        return edit(desc, interpolation_mode=NEAREST)
 
     def _build(self, ctx: Context, data_type: DataType, source: Sizes, height: int, width: int) -> Any:
         ctx.chooser.section()
@@ -252,7 +236,7 @@ class UpsampleBuilder(Builder):
             tensor(ctx, data_type, source),
             tensor(ctx, data_type, output, output=True),
             Size2d(width=width, height=height),
-            NEAREST,
+            ctx.chooser.choice((NEAREST, LINEAR)),
         )
 
 

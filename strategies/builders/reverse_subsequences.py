@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.descriptor import descriptor_classes
-from dml_conformance.spec.operators.reverse_subsequences import lengths_sizes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.builders._indexing import break_axis_range, last_wide
+from dml_conformance.strategies.builders._indexing import last_wide
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -20,15 +19,9 @@ class ReverseSubsequencesBuilder(Builder):
 
     _desc: Any = descriptor_classes()["REVERSE_SUBSEQUENCES"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "lengths-sizes": self.break_lengths_sizes,
-        }
-
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+        return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         return self._along(ctx, sizes, last_wide(sizes))
@@ -64,18 +57,6 @@ class ReverseSubsequencesBuilder(Builder):
             tensor(ctx, data_type, input_sizes, output=True),
             axis,
         )
-
-    def break_lengths_sizes(self, ctx: Context) -> Any:
-        """As many lengths as elements along Axis, or one size off it that differs."""
-        desc = self.build(ctx.but(spread=True))
-        sizes = lengths_sizes(desc)
-        axis = desc.axis
-        if ctx.chooser.variant(("along", "off")) == "along" or len(sizes) == 1:
-            return resize_at(desc, "sequence_lengths_tensor", axis, desc.input_tensor.sizes[axis])
-        position = ctx.chooser.integer(0, len(sizes) - 2)
-        position += position >= axis
-        other = ctx.chooser.variant((1, sizes[position] + 1))
-        return resize_at(desc, "sequence_lengths_tensor", position, other)
 
 
 BUILDERS = {"REVERSE_SUBSEQUENCES": ReverseSubsequencesBuilder()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
@@ -10,10 +10,9 @@ from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.scatter import updates_sizes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder
-from dml_conformance.strategies.builders._indexing import break_axis_range
-from dml_conformance.strategies.builders.gather_nd import Shape, TupleBuilder
+from dml_conformance.strategies.builders.gather_nd import TupleBuilder
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize, resize_at, with_fitting_output
+from dml_conformance.strategies.edits import edit, resize, with_fitting_output
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -22,17 +21,9 @@ class ScatterBuilder(Builder):
 
     _desc: Any = descriptor_classes()["SCATTER"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "sizes-off-axis": self.break_sizes_off_axis,
-            "indices-along-axis": self.break_indices_along_axis,
-            "updates-sizes": lambda ctx: break_updates_sizes(ctx, self.build(ctx)),
-        }
-
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+        return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """A few updates along the longest dimension."""
@@ -87,21 +78,6 @@ class ScatterBuilder(Builder):
             axis,
         )
 
-    def break_indices_along_axis(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        more = desc.input_tensor.sizes[desc.axis] + ctx.chooser.integer(1, 3)
-        desc = resize_at(desc, "indices_tensor", desc.axis, more)
-        return resize_at(desc, "updates_tensor", desc.axis, more)
-
-    def break_sizes_off_axis(self, ctx: Context) -> Any:
-        desc = self.build(ctx.of_rank(2))
-        position = ctx.chooser.integer(0, len(desc.input_tensor.sizes) - 2)
-        position += position >= desc.axis
-        size = desc.indices_tensor.sizes[position]
-        other = ctx.chooser.variant(tuple(n for n in (1, size + 1, size - 1) if n > 0 and n != size))
-        desc = resize_at(desc, "indices_tensor", position, other)
-        return resize(desc, "updates_tensor", desc.indices_tensor.sizes)
-
 
 class ScatterNdBuilder(TupleBuilder):
     """SCATTER_ND: the tensors of GATHER_ND, whose output is the updates, and an output of the input's sizes."""
@@ -127,35 +103,6 @@ class ScatterNdBuilder(TupleBuilder):
 
     def _fit(self, desc: Any) -> Any:
         return with_fitting_output(resize(desc, "updates_tensor", updates_sizes(desc)))
-
-    def _violations(self) -> Mapping[str, Callable[[Context], Any]]:
-        def too_many_dimensions(ctx: Context) -> Any:
-            # As many dimensions of indices as there are, and a tuple that leaves two of the input over.
-            rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
-            desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
-            desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
-            return resize(desc, "updates_tensor", updates_sizes(desc)[-rank:])
-
-        def wrong_updates(ctx: Context) -> Any:
-            if ctx.chooser.variant((False, True)) and ctx.ranks[-1] > 2:
-                return too_many_dimensions(ctx)
-            return break_updates_sizes(ctx, self.build(ctx))
-
-        shared = super()._violations()
-        return {
-            **{name: make for name, make in shared.items() if name != "output-rank"},
-            "leading-input-sizes": lambda ctx: with_fitting_output(shared["leading-input-sizes"](ctx)),
-            "updates-sizes": wrong_updates,
-        }
-
-
-def break_updates_sizes(ctx: Context, desc: Any) -> Any:
-    """One size of the updates that does not fit."""
-    sizes = desc.updates_tensor.sizes
-    place = ctx.chooser.integer(0, len(sizes) - 1)
-    size = sizes[place]
-    other = ctx.chooser.variant(tuple(n for n in (size + 1, size - 1, 1) if n > 0 and n != size))
-    return resize_at(desc, "updates_tensor", place, other)
 
 
 BUILDERS = {"SCATTER": ScatterBuilder(), "SCATTER_ND": ScatterNdBuilder("SCATTER_ND")}

@@ -12,7 +12,6 @@ from dml_conformance.spec.field_kinds import INT32_MIN
 from dml_conformance.spec.operators.slice import most_copied, sliced
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, leading_ones
-from dml_conformance.strategies.builders._arrays import break_array_lengths
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -110,8 +109,6 @@ class SliceBuilder(_SlicesBuilder):
 
     def __init__(self) -> None:
         self.violations = {
-            "array-lengths": lambda ctx: break_array_lengths(ctx, self.build(ctx), offsets=0, sizes=1, strides=1),
-            "strides": self.break_strides,
             "bounds": self.break_bounds,
         }
 
@@ -138,10 +135,6 @@ class SliceBuilder(_SlicesBuilder):
         ):
             yield edit(desc, strides=_put(desc.strides, d, stride), offsets=_put(desc.offsets, d, offset))
 
-    def break_strides(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        return edit(desc, strides=_put(desc.strides, ctx.chooser.integer(0, len(desc.strides) - 1), 0))
-
     def break_bounds(self, ctx: Context) -> Any:
         """One element too far, or far too far."""
         desc = self.build(ctx.but(spread=True))
@@ -161,11 +154,6 @@ class WindowBuilder(_SlicesBuilder):
         self._desc: Any = descriptor_classes()[operator]
         self._is_gradient = operator == "SLICE_GRAD"
         self.violations = {
-            "array-lengths": lambda ctx: break_array_lengths(
-                ctx, self.build(ctx), input_window_offsets=0, input_window_sizes=1, input_window_strides=1
-            ),
-            "window-sizes": lambda ctx: self._with(ctx, "input_window_sizes", 0),
-            "strides": lambda ctx: self._with(ctx, "input_window_strides", 0),
             "window-range": self.break_window_range,
             "input-sizes" if self._is_gradient else "output-sizes": self.break_copied_sizes,
         }
@@ -249,12 +237,6 @@ class WindowBuilder(_SlicesBuilder):
         most = most_copied(desc)[d]
         key = "input_gradient_tensor" if self._is_gradient else "output_tensor"
         return resize_at(desc, key, d, ctx.chooser.variant((most + 1, 2 * most + 1)))
-
-    def _with(self, ctx: Context, attribute: str, value: int) -> Any:
-        """A valid descriptor with this in one place of an array."""
-        desc = self.build(ctx)
-        array = getattr(desc, attribute)
-        return edit(desc, **{attribute: _put(array, ctx.chooser.integer(0, len(array) - 1), value)})
 
 
 def _put(array: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:

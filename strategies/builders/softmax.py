@@ -10,10 +10,10 @@ from typing import Any
 from dml_conformance.spec.operators.softmax import SPECS
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import UINT32_MAX
-from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, leading_ones
 from dml_conformance.strategies.builders._indexing import last_wide
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import described, edit, resize_at
+from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -24,7 +24,6 @@ class SoftmaxBuilder(Builder):
 
     def __init__(self, name: str) -> None:
         self._spec = operator(name)
-        self.violations = {"output-sizes": self.break_sizes, "effective-rank": self.break_effective_rank}
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -46,25 +45,16 @@ class SoftmaxBuilder(Builder):
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
         if place != len(sizes) - 1 and sizes[place] > max(LONG_AXES[0], *sizes[place + 1 :]):
             raise Impossible  # it works along the last dimension alone
+        self._check_row(sizes[place])
         return super().long_axis(ctx, sizes, place)
 
-    def break_sizes(self, ctx: Context) -> Any:
-        """An output whose sizes are not the input's."""
-        desc = self.build(ctx)
-        found = described(desc, "output_tensor").sizes
-        d = ctx.chooser.variant(range(len(found)))
-        other = ctx.chooser.variant([n for n in (found[d] + 1, found[d] - 1, 1) if n > 0 and n != found[d]])
-        return resize_at(desc, "output_tensor", d, other)
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+        self._check_row(sizes[-1])
+        return super().vast(ctx, sizes)
 
-    def break_effective_rank(self, ctx: Context) -> Any:
-        """A third dimension from the end, or another before it."""
-        ranks = [rank for rank in ctx.ranks if rank > 2]
-        if not ranks:
+    def _check_row(self, length: int) -> None:
+        if self._spec.primitives and length > MOST_TOGETHER:
             raise Impossible
-        rank = ctx.chooser.choice(ranks)
-        d = ctx.chooser.variant(range(rank - 2))
-        small = sizes(ctx, 2, 1)
-        return self._build(ctx, (1,) * d + (ctx.chooser.variant((2, 3)),) + (1,) * (rank - 3 - d) + small)
 
     def _build(self, ctx: Context, sizes: tuple[int, ...], **more: Any) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
@@ -74,10 +64,6 @@ class SoftmaxBuilder(Builder):
 
 class AxesBuilder(SoftmaxBuilder):
     """One that works along Axes."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.violations = {"output-sizes": self.break_sizes, "axes-range": self.break_axes_range}
 
     def build(self, ctx: Context) -> Any:
         """Any axes, in ascending order: no page says what another order means."""
@@ -107,6 +93,7 @@ class AxesBuilder(SoftmaxBuilder):
             yield edit(self.build(ctx.of_rank(4, 4)), axes=axes)
 
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+        self._check_row(sizes[place])
         every = leading_ones(ctx, *sizes)
         return self._of(ctx, every, len(every) - len(sizes) + place)
 
@@ -116,15 +103,6 @@ class AxesBuilder(SoftmaxBuilder):
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """An axis + 1 starts again at 0."""
         yield edit(self._of(ctx, (1, 2, 3, 5), 3), axes=(UINT32_MAX,))
-
-    def break_axes_range(self, ctx: Context) -> Any:
-        """The last axis, named by a number that is too large, alone or after others."""
-        desc = self.build(ctx)
-        rank = len(desc.input_tensor.sizes)
-        wrong = ctx.chooser.variant((rank, rank + 1, 2**31, UINT32_MAX))
-        if not desc.axes:
-            raise Impossible
-        return edit(desc, axes=(*desc.axes[:-1], wrong))
 
 
 BUILDERS = {spec.name: (AxesBuilder if spec.name.endswith("1") else SoftmaxBuilder)(spec.name) for spec in SPECS}

@@ -22,9 +22,6 @@ class TileBuilder(Builder):
 
     _desc: Any = descriptor_classes()["TILE"]
 
-    def __init__(self) -> None:
-        self.violations = {"repeats-count": self.break_repeats_count, "repeats": self.break_repeats}
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         data_type = ctx.chooser.choice(ctx.data_types)
@@ -85,16 +82,6 @@ class TileBuilder(Builder):
         return self._desc(
             tensor(ctx, data_type, input_sizes), tensor(ctx, data_type, output_sizes, output=True), repeats
         )
-
-    def break_repeats_count(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        return edit(desc, repeats=ctx.chooser.variant(((1, *desc.repeats), desc.repeats[1:], (*desc.repeats, 1), ())))
-
-    def break_repeats(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        d = ctx.chooser.integer(0, len(desc.repeats) - 1)
-        repeats = (*desc.repeats[:d], 0, *desc.repeats[d + 1 :])
-        return edit(resize_at(desc, "output_tensor", d, desc.input_tensor.sizes[d]), repeats=repeats)  # as if it were 1
 
 
 BUILDERS = {"TILE": TileBuilder()}

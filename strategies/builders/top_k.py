@@ -9,9 +9,9 @@ from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, leading_ones
-from dml_conformance.strategies.builders._indexing import break_axis_range, last_wide
+from dml_conformance.strategies.builders._indexing import last_wide
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, with_fitting_output
+from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 INDEX_GROUP = "OutputIndexTensor"
@@ -29,15 +29,10 @@ class TopKBuilder(Builder):
         self._directions: tuple[int, ...] = ()
         if "axis_direction" in self._desc.__struct_fields__:
             self._directions = tuple(int(value) for value in enumeration("DML_AXIS_DIRECTION"))
-        self.violations = {
-            "axis-range": lambda ctx: break_axis_range(ctx, lambda ctx: self.build(ctx, last_axis=True)),
-            "k-range": self.break_k_range,
-            "k-of-all": self.break_k_of_all,
-        }
 
-    def build(self, ctx: Context, *, last_axis: bool = False) -> Any:
+    def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, rank, rank - 1 if last_axis else ctx.chooser.integer(0, rank - 1))
+        return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         axis = last_wide(sizes)
@@ -104,17 +99,6 @@ class TopKBuilder(Builder):
             k,
             *directions,
         )
-
-    def break_k_range(self, ctx: Context) -> Any:
-        """None, or more than there are, with outputs for as many."""
-        desc = self.build(ctx)
-        size = desc.input_tensor.sizes[desc.axis]
-        k = ctx.chooser.variant((size + 1, 0, size + 5))
-        return with_fitting_output(edit(desc, k=k)) if k else edit(desc, k=0)
-
-    def break_k_of_all(self, ctx: Context) -> Any:
-        desc = self.build(ctx)
-        return with_fitting_output(edit(desc, k=desc.input_tensor.sizes[desc.axis]))
 
 
 BUILDERS = {name: TopKBuilder(name) for name in ("TOP_K", "TOP_K1")}

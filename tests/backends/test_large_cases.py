@@ -21,10 +21,9 @@ from dml_conformance.backends.reference.operators import CUTS
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
-from dml_conformance.conformance.judge.judge import Judge, Pending, bind_inputs
-from dml_conformance.conformance.judge.memory import bind_output
+from dml_conformance.conformance.judge.judge import Judge, Pending, case_memory
 from dml_conformance.reports.records import Phase, Record, Verdict
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import outputs
@@ -65,7 +64,8 @@ def test_boxes_are_consecutive_elements(sizes: tuple[int, ...], most: int) -> No
 @pytest.mark.parametrize("name", CUTS)
 def test_parts_hold_what_the_whole_holds(name: str) -> None:
     for case in swept(name, 250):
-        inputs = {attribute: memory.binding for attribute, memory in bind_inputs(case, materialize(case)).items()}
+        read = case_memory(case, Placement()).put_inputs(materialize(case))
+        inputs = {attribute: memory.binding for attribute, memory in read.items()}
         (whole,) = expected_output(case.desc, inputs).values()
         (large,) = expected_parts(case.desc, inputs).values()
         data_type = outputs(case.desc)[0].tensor.data_type
@@ -75,9 +75,11 @@ def test_parts_hold_what_the_whole_holds(name: str) -> None:
             assert is_open.tolist() == (is_open & False if same.open is None else same.open).tolist()
             assert part.values[~is_open].tolist() == same.values[~is_open].tolist(), case.origin
             if part.within is not None and same.within is not None:
-                for end in ("low", "high"):
-                    one, other = (as_numbers(getattr(of.within, end), data_type) for of in (part, same))
-                    assert (one == other).all(), case.origin
+                # FLOAT64 adds a part up in another order than the whole, in which fewer elements may be known exactly.
+                for end, way in (("low", 1.0), ("high", -1.0)):
+                    one, other = (way * as_numbers(getattr(of.within, end), data_type) for of in (part, same))
+                    is_sum = name in ("GEMM", "MEAN_VARIANCE_NORMALIZATION1")
+                    assert ((one == other) | is_sum & ((one >= other) | np.isclose(one, other, 2.0**-18))).all()
         last = tuple(size - 1 for size in whole.values.shape)
         assert large.at(last).values == whole.at(last).values
 
@@ -130,8 +132,9 @@ def large_tile(size: int) -> Case:
 
 def test_poison_of_large_outputs_is_not_kept() -> None:
     case = large_tile(1000)
-    bound = {key: memory.binding for key, memory in bind_inputs(case, materialize(case)).items()}
-    memory = bind_output(case.desc.output_tensor, expected_parts(case.desc, bound)["output_tensor"])
+    block = case_memory(case, Placement())
+    bound = {key: memory.binding for key, memory in block.put_inputs(materialize(case)).items()}
+    memory = block.poison(outputs(case.desc)[0], expected_parts(case.desc, bound)["output_tensor"])
     assert memory.poison is None
     assert not (memory.elements == 0).any()
 
@@ -170,7 +173,7 @@ def overlapping(alignments: tuple[int, int] = (0, 0)) -> Case:
 @pytest.mark.parametrize("alignments", [(0, 0), (64, 0), (0, 64), (32, 256)])
 def test_overlapping_inputs_lie_in_one_resource(alignments: tuple[int, int]) -> None:
     case = overlapping(alignments)
-    memory = bind_inputs(case, materialize(case))
+    memory = case_memory(case, Placement((80,))).put_inputs(materialize(case))
     source, indices = memory["input_tensor"].binding, memory["indices_tensor"].binding
     assert source.buffer is indices.buffer
     assert source.offset == indices.offset

@@ -15,7 +15,7 @@ from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.registry import operator
 
 SQRT = "ELEMENT_WISE_SQRT"
-BOUND = operator(SQRT).bounds[DataType.FLOAT32].formula
+BOUND = operator(SQRT).bound(DIRECTML, DataType.FLOAT32)
 
 
 def measured(**changed: Any) -> Measured:

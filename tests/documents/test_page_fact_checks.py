@@ -27,7 +27,6 @@ def test_a_page_that_says_what_the_facts_say_has_no_finding(name: str) -> None:
 
 
 POOLING = page_of_facts("MAX_POOLING")  # tables of 5_0, 3_0 and 1_0
-REDUCE = page_of_facts("REDUCE")
 
 
 def declared(*changes: tuple[str, str]) -> Page:
@@ -64,10 +63,6 @@ FAULTS = [
     ("fact-table-unknown:2_0", tabled(POOLING, *POOLING.tables, with_rows((4,), FLOATS, "2_0").tables[0])),
     ("fact-dimension-counts:1_0/InputTensor", with_rows((4, 5, 6), FLOATS)),
     ("fact-data-types:1_0/OutputTensor", with_rows((4,), ["FLOAT32", "UINT8"])),
-    (
-        "fact-data-types:2_1/InputTensor",
-        tabled(REDUCE, table("2_1", [row("InputTensor", "Input", (4,), [*FLOATS, "UINT16"])])),
-    ),
 ]
 
 

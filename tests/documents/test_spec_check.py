@@ -93,7 +93,8 @@ def with_table(name: str, level: Level, **tensors: Support) -> Standard:
     spec = operators()[name]
     tables = {**spec.tables, level: {**spec.tables.get(level, {}), **tensors}}
     changed = replace(spec)
-    vars(changed)["tables"] = tables  # stands where the property keeps what it has made
+    # They stand where the properties keep what they have made.
+    vars(changed).update(tables=tables, variants={"": tables})
     return replace(OWN, operators={**OWN.operators, name: changed})
 
 

@@ -19,14 +19,12 @@ EXAMPLE = ROOT / "docs" / "examples" / "add_operator"
 AUDIT = f"""
 from dml_conformance.backends.directml import DirectmlBackend
 from dml_conformance.conformance import audit
-from dml_conformance.spec.registry import operator
 
-only = {{"{NAME}": operator("{NAME}")}}
-audit.operators = lambda: only
+only = ["{NAME}"]
 backend = DirectmlBackend("6_2")
 level = backend.capabilities().decides_at
 found = audit.Audit(backend, backend.capabilities(), level)
-for desc in [*audit.boundary_descriptors(level), *audit.random_descriptors(level, 3000, 0)]:
+for desc in [*audit.boundary_descriptors(level, only), *audit.random_descriptors(level, 3000, 0, only)]:
     found.look_at(desc)
 backend.close()
 assert found.standings[audit.Standing.AGREES] > 3000, found.standings

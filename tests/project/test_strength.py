@@ -15,7 +15,7 @@ from strength import __main__ as command
 from strength import measure as measure_module
 from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
-from strength.measure import Outcome, Plan, Planted, measure, measure_at, planted
+from strength.measure import BY_RULE, EVERY_FAMILY, Outcome, Plan, Planted, measure, measure_at, planted
 from strength.mutants import FAMILIES, MUTANTS, Mutant
 from strength.mutants.memory import LastElementUnwritten
 from strength.mutants.shapes import RepeatsElements
@@ -42,7 +42,7 @@ from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.strength import Totals, recorded_totals, strength_of
 from dml_conformance.reports.certificate import Strength
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import operators, rules, rules_of
@@ -76,7 +76,7 @@ def test_the_streams_are_the_cases_of_a_campaign(seed: int) -> None:
     level = Level.parse("3_0")
     engine = Engine(Judge(ReferenceBackend(), "reference"), ["TILE"], [level], QUICK, seed)
     streams = Streams("TILE", level)
-    found = [(phase, p.case.digest) for phase in Phase for p in streams.phase(phase, QUICK, seed)]
+    found = [(phase, p.case.digest) for phase in JUDGED_PHASES for p in streams.phase(phase, QUICK, seed)]
     assert found == [(record.phase, record.case) for record in records_left(engine)]
 
 
@@ -245,6 +245,9 @@ def test_the_page_shows_the_recorded_score() -> None:
     assert about + f"feature level {HIGHEST}" in page
     for budget, killed in totals.killed.items():
         assert f"| {budget} | {killed:,} | {totals.plantings:,} |" in page
+    of_these = {mutant.family() for mutant in MUTANTS if set(mutant.operators()) & set(totals.operators)}
+    shown = [family for family in EVERY_FAMILY if page.count(f"\n| {family} | ") == 1]
+    assert shown == [family for family in EVERY_FAMILY if family in of_these or family == BY_RULE]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"what it finds of {totals.mutants} backends" in " ".join(readme.split())
 
@@ -308,9 +311,12 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_the_command_measures() -> None:
-    code, text = run("--operator", "TILE", "--level", "6_4", "--family", "memory", "--budget", "quick")
+    only = ("--operator", "TILE", "--level", "6_4", "--family", "memory", "--budget", "quick")
+    code, text = run(*only, "--details", "-")
     assert code == 0
     assert "quick: 9 of 9 plantings killed (100.0%, promised 90%)" in text
+    row = next(line for line in text.splitlines() if line.startswith("| memory | `LastElementUnwritten` | "))
+    assert row.endswith(" | TILE 6_4 `TILE.values`: 2 dimensions, 2 elements, 221 bytes |")
 
 
 def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:

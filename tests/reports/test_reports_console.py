@@ -11,7 +11,7 @@ from report_data import plain
 from rich.console import Console
 
 from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, STYLES, Progress, Steps, print_summary
-from dml_conformance.reports.records import Caches, Phase, Verdict, at_largest_size
+from dml_conformance.reports.records import JUDGED_PHASES, Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.stream import FanOut
 from dml_conformance.reports.summary import CellVerdict, Summary
 from dml_conformance.reports.text import level_ranges, share_of_copy
@@ -167,13 +167,13 @@ def test_in_a_terminal_progress_is_a_bar_for_each_phase() -> None:
     progress = Progress(Console(file=shown, width=90, force_terminal=True), {Phase.EXAMPLES: 15})
     report_data.feed(FanOut(progress), report_data.some_faulty())
     last = re.sub(r"\x1b\[[\d;?]*\w", "", shown.getvalue())
-    for phase in Phase:
+    for phase in JUDGED_PHASES:
         counts = [r.verdict for r in report_data.some_faulty() if r.phase is phase]
         failed = sum(verdict in ("fail", "crash", "timeout") for verdict in counts)
         assert re.search(rf"{phase} +━+ {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last), phase
     frame = shown.getvalue()[shown.getvalue().rindex("examples ") :]
     # A bar that is still open is drawn in pieces; throughput has one, too.
-    assert len(re.findall("━{20,}", frame)) == len(Phase) + 1
+    assert len(re.findall("━{20,}", frame)) == len(JUDGED_PHASES) + 1
     assert f"{len(report_data.throughputs())} measured" in re.sub(r"\x1b\[[\d;?]*\w", "", frame)
     assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1  # cursor hidden and back
 

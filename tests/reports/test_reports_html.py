@@ -225,7 +225,7 @@ def test_differences_are_shown_with_rule_source_witness_and_command(page: Page, 
     for group in summary.failures.values():
         assert " ".join(group.smallest.reproduce.split()) in commands
         assert rules[group.rule]["source"] in links
-        assert f"{group.count:,} cases" in page.text()
+        assert f"{group.count:,} case{'s' * (group.count != 1)}" in page.text()
         for difference in group.smallest.differences:
             assert difference.expected_bits in faulty
             assert difference.actual_bits in faulty

@@ -169,7 +169,31 @@ def add1(activation: OperatorDesc | None) -> OperatorDesc:
 
 
 I8 = DataType.INT8
+
+
 # For each divergence, descriptors as near to it as can be, and whether they show it.
+def reduced(function: int, data_type: DataType) -> OperatorDesc:
+    return operators()["REDUCE"].desc(function, tensor(1, data_type=data_type), tensor(1, data_type=data_type), ())
+
+
+def pooled(output: tuple[int, ...], count: int) -> OperatorDesc:
+    """Windows of one element, with so many spatial dimensions."""
+    ones, none = (1,) * count, (0,) * count
+    return described("AVERAGE_POOLING1", tensor(1, 1, 1, 1), tensor(*output), ones, ones, none, none, ones, False)
+
+
+def convolved(output: tuple[int, ...], count: int, activation: OperatorDesc | None = None) -> OperatorDesc:
+    """Filters of one element, with so many spatial dimensions."""
+    ones, none, one = (1,) * count, (0,) * count, tensor(1, 1, 1, 1)
+    arrays = (ones, ones, none, none, none)
+    return described("CONVOLUTION", one, one, None, tensor(*output), 1, 0, *arrays, 1, activation)
+
+
+def gru(divergence: str, direction: int) -> OperatorDesc:
+    """The smallest descriptor that shows a divergence, in another direction."""
+    return replace(divergences()[f"DIV-gru-{divergence}"].desc, direction=direction)
+
+
 NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     *(("alignment-below-16", tile(tensor(1, data_type=I8, alignment=n)), 0 < n < 16) for n in (0, 1, 15, 16, 17, 64)),
     *(
@@ -178,6 +202,11 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
     ),
     ("total-size-of-too-many-elements", tile(TensorDesc(DataType.FLOAT32, (1,), None, 4 * 2**32 - 1)), False),
     ("total-size-of-too-many-elements", tile(TensorDesc(DataType.UINT4, (1,), None, 2**32)), False),
+    *(
+        ("reduce-function-beyond-int", reduced(function, data_type), function >= 2**31 and data_type.is_float)
+        for function in (10, 12, 2**31 - 1, 2**31, 2**32 - 1)
+        for data_type in (DataType.FLOAT32, DataType.INT32)
+    ),
     ("tile-float64", tile(tensor(1, data_type=DataType.FLOAT64), tensor(1)), False),
     ("tile-sizes-in-32-bits", replace(tile(tensor(3), tensor(6)), repeats=(2,)), False),
     ("strided-size-in-32-bits", strided(3), False),
@@ -235,6 +264,22 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
             (described("ACTIVATION_SWISH", ones(1), None, 1.0), False),
             (described("ACTIVATION_RELU", None, None), False),
             (described("ACTIVATION_PARAMETERIZED_RELU", None, None, None), False),
+        )
+    ),
+    *(
+        ("average-pooling-of-any-windows", pooled(output, count), shows)
+        for output, count, shows in (((1, 1, 3, 4), 2, True), ((1, 2, 1, 1), 2, False), ((1, 1, 1, 1), 3, False))
+    ),
+    *(
+        ("convolution-of-any-windows", convolved(output, count), shows)
+        for output, count, shows in (((1, 1, 3, 4), 2, True), ((1, 2, 1, 1), 2, False), ((1, 1, 1, 1), 4, False))
+    ),
+    *(
+        ("convolution-dies-of-a-fused-slope", convolved((1, 1, 1, 1), 2, activation), shows)
+        for activation, shows in (
+            (None, False),
+            (described("ACTIVATION_RELU", None, None), False),
+            (described("ACTIVATION_PARAMETERIZED_RELU", None, None, None), True),
         )
     ),
     *(
@@ -305,6 +350,9 @@ NEIGHBOURS: list[tuple[str, OperatorDesc, bool]] = [
             (1, 1, 5, False),
         )
     ),
+    *(("gru-direction-of-any-number", gru("direction-of-any-number", n), n > 2) for n in (0, 2, 3)),
+    ("gru-owns-no-tensors", gru("owns-no-tensors", 0), True),
+    ("gru-owns-no-tensors", gru("direction-of-any-number", 0), False),
     *(("join-input-beyond-int", join(tensor(count)), count >= 2**31) for count in (1, 2**31 - 1, 2**31, 2**32 - 1)),
     ("join-split-whole-missing", join(tensor(1)), False),
     ("join-split-whole-missing", replace(join(tensor(1)), output_tensor=None), True),

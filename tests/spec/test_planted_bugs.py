@@ -22,7 +22,7 @@ from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import families, operators, rules
@@ -35,16 +35,16 @@ CAMPAIGNS = BUDGETS["quick"], BUDGETS["standard"]
 CHEAPEST_FIRST = Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SWEEP, Phase.SEARCH
 
 
-def level_of(mutant: type[Mutant], operator: str) -> Level:
+def level_of(mutant: type[Mutant], operator: str) -> Level | None:
     """The highest level at which its fault shows."""
-    return max(level for level in Level if mutant.shows_at(operator, level))
+    return next((level for level in reversed(Level) if mutant.shows_at(operator, level)), None)
 
 
 PLANTED = [
-    pytest.param(mutant, operator, level_of(mutant, operator), id=f"{mutant.__name__}-{operator}")
+    pytest.param(mutant, operator, level, id=f"{mutant.__name__}-{operator}")
     for mutant in MUTANTS
     for operator in mutant.operators()
-    if any(mutant.shows_at(operator, level) for level in Level)
+    if (level := level_of(mutant, operator)) is not None
     and any(rules()[rule].erratum is None for rule in mutant.caught_at(operator))
 ]
 
@@ -103,17 +103,16 @@ def killed(one: Planted, operator: str, level: Level) -> bool:
     return any(True for _ in all_failures(one, operator, level))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("operator", operators())
-@pytest.mark.parametrize("kind", [FORGETS, LOOSENS, OVER_APPLIES])
-def test_what_is_done_to_a_rule_is_found(kind: str, operator: str) -> None:
+def test_what_is_done_to_a_rule_is_found(operator: str) -> None:
     """For every rule, at the highest level and, where it does not apply there, at the lowest."""
     done = {}
     for level in (LOWEST, HIGHEST):
         done |= {one.mutant: (one, level) for one in planted(operator, level, [BY_RULE]) if not one.left_out}
-    of_kind = {name: at for name, at in done.items() if name.startswith(kind)}
-    assert of_kind
-    assert [name for name, (one, level) in of_kind.items() if not killed(one, operator, level)] == []
+    for kind in (FORGETS, LOOSENS, OVER_APPLIES):
+        assert any(name.startswith(kind) for name in done), kind
+    assert [name for name, (one, level) in done.items() if not killed(one, operator, level)] == []
 
 
 @pytest.mark.few(0, 1)
@@ -133,11 +132,8 @@ def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool
 def test_an_honest_backend_has_no_failure(operator: str) -> None:
     """Nor is one told from it by what is derived: each kind is at hand for some rule, and none is right."""
     for level in map(Level.parse, LEVELS):
-        judge = Judge(ReferenceBackend(), "reference")
         at = streams(operator, level)
-        verdicts = Counter(
-            judge.judge(prepared.case).verdict for phase in Phase for prepared in at.phase(phase, CAMPAIGNS[0], 0)
-        )
+        verdicts = Counter(prepared.verdict for phase in JUDGED_PHASES for prepared in at.phase(phase, CAMPAIGNS[0], 0))
         assert set(verdicts) <= {Verdict.PASS, Verdict.OBSERVED}
         assert verdicts[Verdict.PASS] > 10 * verdicts[Verdict.OBSERVED]
 

@@ -115,7 +115,7 @@ CLAIMED = {
     Category.AGREEMENT: {
         *("required-tensors", "same-dimension-count", "same-dimension-count-before-4_0"),
         *("same-data-type", "value-data-type", "exponent-data-type", "min-max-data-type", "scale-data-type"),
-        "zero-point",
+        *("zero-point", "an-output", "scale-and-bias"),
     },
     Category.ATTRIBUTES: {
         *("enumerators", "array-lengths", "array-counts", "axes-range", "above-0", "block-size", "dilations"),
@@ -123,17 +123,20 @@ CLAIMED = {
         *("strides", "window-sizes", "steepness-range", "fused-activation", "fused-steepness"),
         *("axis-range", "index-dimensions-range", "input-dimension-count", "indices-dimension-count"),
         *("batch-dimension-count", "batch-dimension-count-meaningful", "repeats-count", "repeats"),
+        *("activation-count", "forward-output-padding", "groups"),
     },
     Category.SHAPE: {
         *("leading-index-sizes", "leading-input-sizes", "output-rank", "output-sizes", "shape-before-2_1"),
         *("sizes-off-axis", "tuple-size", "tuple-size-meaningful", "batch-sizes"),
         *("blocks-dimension-count", "bounds", "coordinates", "divisible", "indices-along-axis", "input-sizes"),
         *("lengths-sizes", "reflection-of-one", "same-sizes", "updates-sizes", "values-count"),
-        *("window-fits", "window-range", "effective-rank"),
+        *("window-fits", "window-range", "effective-rank", "channels", "bias-sizes", "filter-sizes", "weight-sizes"),
+        *("hidden-init-sizes", "recurrence-sizes", "leading-input-size", "sequence-lengths-sizes"),
     },
     Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
     Category.EXECUTION: {
         *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides", "EXECUTION.in-place"),
+        "EXECUTION.binding",
         *("values", "accuracy", "negative-indices", "out-of-range-indices"),
     },
 }
@@ -167,7 +170,7 @@ def test_an_operator_that_reads_through_indices_has_the_rules_of_indices() -> No
 
 
 def test_what_holds_for_every_execution() -> None:
-    names = ["output-bounds", "inputs-unchanged", "strides", "in-place"]
+    names = ["output-bounds", "inputs-unchanged", "strides", "binding", "in-place"]
     assert [known.id for known in EXECUTION_RULES] == [f"EXECUTION.{name}" for name in names]
 
 

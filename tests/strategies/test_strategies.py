@@ -60,8 +60,8 @@ EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
 # `pytest tests/strategies/test_strategies.py -k golden`: the failure shows the new value.
 SWEPT_CASES = 1000
 GOLDEN = {
-    "boundaries": "c2c2e9de47e87e4bc3c4d2c6bd9662e2099ab0a6c2441920bb6025ca975e379a",
-    "sweep": "b5598c90bed98c446a1f21345e75f095adc57b255f1878c2d8e215a2ff20236e",
+    "boundaries": "a4f1767b079089fd6c0479da4b90207fd8d24e3f4f3465c4fb5c7974be1e1ab6",
+    "sweep": "25a31a604ed4ec80b0d2797bb632b3f0df6e7b084a7f3772ddf9f1abb9724e38",
 }
 
 

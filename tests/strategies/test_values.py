@@ -30,7 +30,8 @@ from dml_conformance.strategies.values import (
     random_bytes,
 )
 
-VALUE_PATTERNS = list(dict.fromkeys(pattern for patterns in DOMAINS.values() for pattern in patterns))
+EVERY_PATTERN = dict.fromkeys(pattern for patterns in DOMAINS.values() for pattern in patterns)
+VALUE_PATTERNS = [pattern for pattern in EVERY_PATTERN if pattern not in INDEX_PATTERNS]
 MOVED = [data_type for data_type in DataType if data_type.size]
 FLOATS = [data_type for data_type in MOVED if data_type.is_float]
 INTEGERS = [data_type for data_type in MOVED if not data_type.is_float]
@@ -51,6 +52,9 @@ GOLDEN = {
     "moderate": "3932f80175c2b5d2f8538f95368994db6d3a25cc62b9b579cae96d0e1cd01a9c",
     "critical": "40dcb618b9651286c6bd0bcbba2b1162fa28358b1d79e41eb3e0be51a4654f42",
     "all-values": "46e1bd237d32c0807eab1188b147b2217191ab9045ad8b2e9e966aa8c0266c93",
+    "positive": "2d0100d5f91e396cfec507fc95ac7c8ba974c0240b6c9bef81ddb377eae9dceb",
+    "cancelling": "b075b444c8a2a7bb95675084b37e2ddb6c9ca936fd5715dda724314764106381",
+    "weights": "050633decea4555d9f80807d5c0ecfaeb1a7ad0b46962df59c6d34d270eeab04",
     "scales": "ddb784ef1bf6f804d0ec33cf345bb982c7f1b5230461ca563064032dbc4d85db",
     "in-range": "5cd95fc1003bccbe2af957ef2b55b4eecd6d57fc9f046393718957393e5726f0",
     "boundary": "1b1cbf1e815258a5efe6655ee56457560d25919f2e555f30abf9a65d6bccbe09",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -16,7 +17,7 @@ from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
 from strength.measure import EVERY_FAMILY, Plan, measure
 from strength.score import PROMISED, Score
-from strength.show import as_markdown, as_text, cells, headers
+from strength.show import as_markdown, as_text, cells, details, headers
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
 
@@ -48,6 +49,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
     is_flag=True,
     help="Measure at the newest level, all operators unless some are named; write docs/strength.md and the totals.",
 )
+@click.option(
+    "--details",
+    "details_file",
+    type=click.File("w", encoding="utf-8", lazy=True),
+    help="Write a row for each wrong backend, with its smallest failing case, to this file; - is the screen.",
+)
 @click.option("--coverage", "is_coverage", is_flag=True, help="Count what the cases reach instead.")
 def strength(
     budgets: tuple[str, ...],
@@ -57,6 +64,7 @@ def strength(
     seeds: int,
     workers: int,
     is_recorded: bool,
+    details_file: TextIO | None,
     is_coverage: bool,
 ) -> None:
     """Say how many wrong backends a campaign finds.
@@ -83,6 +91,8 @@ def strength(
     if is_recorded:
         score.totals().save()
         PAGE.write_text(as_markdown(score), encoding="utf-8")
+    if details_file is not None:
+        details_file.write(details(score))
     raise SystemExit(0 if score.keeps_promises else 1)
 
 

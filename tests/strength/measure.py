@@ -16,7 +16,7 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge, Judgement
 from dml_conformance.conformance.judge.simplify import simplest
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
+from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
@@ -83,7 +83,7 @@ class Outcome(msgspec.Struct, frozen=True):
         found = []
         for n in range(len(next(iter(self.kills[budget].values())))):
             before = 0
-            for phase in Phase:
+            for phase in JUDGED_PHASES:
                 if self.kills[budget][phase][n]:
                     found.append(before + self.kills[budget][phase][n])
                     break
@@ -189,7 +189,7 @@ def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) 
     sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
     for budget in plan.budgets:
         kills[budget], sizes[budget] = {}, {}
-        for phase in Phase:
+        for phase in JUDGED_PHASES:
             numbers, lengths = [], []
             for seed in plan.seeds:
                 stream = streams.phase(phase, BUDGETS[budget], seed)

@@ -32,7 +32,7 @@ from dml_conformance.strategies.builders import LARGEST, builder
 from dml_conformance.strategies.chooser import SeededChooser, every_variant
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.violations import breakable_rules, violate
-from strength.mutants import Mutant, arithmetic, bounds, indices, memory, strides
+from strength.mutants import Mutant, arithmetic, bindings, bounds, indices, memory, strides
 from strength.steps import dangers, is_a_step_from_valid, steps
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
@@ -141,6 +141,7 @@ OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]]
     ),
     "strides": ((strides.InputStridesIgnored,), strides.RowsTakenForPadded),
     "in-place": ((memory.ClearsTheOutputFirst,), None),
+    "binding": ((bindings.BOUND["InOneResource",],), None),
     "output-bounds": ((memory.WritesPastTheEnd,), memory.LastElementUnwritten),
     "inputs-unchanged": ((memory.ScribblesOnItsInput,), None),
 }

@@ -13,7 +13,7 @@ from statistics import median
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.strength import Totals
-from dml_conformance.reports.records import Phase
+from dml_conformance.reports.records import JUDGED_PHASES
 from dml_conformance.reports.release import suite_version
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import rules_of
@@ -160,7 +160,7 @@ def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: b
         len({outcome.mutant for outcome in outcomes}),
         len(outcomes),
         {budget: sum(outcome.is_killed(budget) for outcome in outcomes) for budget in budgets},
-        {str(phase): sum(outcome.is_killed_in(budgets[-1], phase) for outcome in outcomes) for phase in Phase},
+        {str(phase): sum(outcome.is_killed_in(budgets[-1], phase) for outcome in outcomes) for phase in JUDGED_PHASES},
         cases,
         min(witnesses, key=lambda w: (w.dimensions, w.elements, w.size), default=None) if one else None,
     )

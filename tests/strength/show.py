@@ -1,14 +1,17 @@
-"""A score as text and as the page docs/strength.md."""
+"""A score as text, as the page docs/strength.md, and as a row for each wrong backend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 
-from dml_conformance.reports.records import Phase
+from dml_conformance.reports.records import JUDGED_PHASES
 from strength.measure import BY_RULE
+from strength.mutants import FAMILIES
 from strength.score import PROMISED, Score, ScoreRow
 
 TITLE = "# How strong the suite is"
+NAMED = 4  # operators of a survivor
 
 _INTRODUCTION = """
 A suite that finds nothing says little, unless it would have found something. So it is run on backends that are wrong on
@@ -32,13 +35,16 @@ For the rules of execution, what it means to forget or to overdo one is among th
 
 Under *examples*, *boundaries*, *search* and *sweep* stands how much each phase would kill alone, of the {largest}
 budget; under a budget's name what its campaign kills. *Cases* is the median number of cases of a campaign up to the
-kill, at one operator and level, of the first budget. A *witness* is the smallest failing case that shrinking led to:
-operator, level and rule blamed, then dimensions and elements of all its tensors together, and the bytes of its
-descriptor as JSON. What fails only now and then, or after other cases, does not shrink.
+kill, at one operator and level, of the first budget.
+
+`python tests/strength --operator GATHER --level 6_4 --details -` has a row for each wrong backend, with its fault and
+its *witness*: the smallest failing case that shrinking led to. What fails only now and then, or after other cases, does
+not shrink.
 
 `python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
-show (`conformance/strength.json`); with `--operator`, which may be repeated, of these operators alone. A score is out
-of date when the version of the suite, a rule, a wrong backend or the cases have changed; a test tells.
+show (`conformance/strength.json`, which names the operators); with `--operator`, which may be repeated, of these
+operators alone. A score is out of date when the version of the suite, a rule, a wrong backend or the cases have
+changed; a test tells.
 """
 
 _LIMITS = """
@@ -77,46 +83,50 @@ def as_text(score: Score) -> list[str]:
 
 
 def headers(score: Score) -> list[str]:
-    return ["family", "backends", "plantings", *map(str, Phase), *score.budgets, "cases"]
+    return ["family", "backends", *_columns(score)]
 
 
 def cells(score: Score, row: ScoreRow) -> list[str]:
     """One family's row."""
-    return [
-        row.name,
-        str(row.mutants),
-        f"{row.plantings:,}",
-        *_shares(score, row),
-        _number(row.cases[score.budgets[0]]),
-    ]
+    return [row.name, str(row.mutants), *_numbers(score, row)]
 
 
 def as_markdown(score: Score) -> str:
-    """The whole page."""
+    """The whole page: totals."""
     parts = [TITLE, _INTRODUCTION.format(largest=score.budgets[-1]).strip(), "## Score", *_table_of_budgets(score)]
-    parts += ["## Families", *_table(headers(score), [cells(score, row) for row in (*score.families, score.total)])]
-    parts += ["## Survivors", *_survivors(score), "## Left out", *_left_out(score)]
-    by_hand = [row for row in score.mutants if row.family != BY_RULE]
-    by_rule = [row for row in score.mutants if row.family == BY_RULE]
-    columns = ["plantings", *map(str, Phase), *score.budgets, "cases", "witness"]
-    if by_hand:
-        parts.append("## Made by hand")
-        rows = [[row.family, f"`{row.name}`", row.about or "what its name says", *_rest(score, row)] for row in by_hand]
-        parts += _table(["family", "backend", "fault", *columns], rows)
-    if by_rule:
-        parts.append("## By rule")
-        parts.append("What is refused too much differs from level to level; named is that of the highest one.")
-        rows = [[f"`{row.name}`", row.about, *_rest(score, row)] for row in by_rule]
-        parts += _table(["backend", "fault", *columns], rows)
-    parts.append(_LIMITS.strip())
+    rows = [[*cells(score, row), _faults(row.name)] for row in (*score.families, score.total)]
+    parts += ["## Families", *_table([*headers(score), "faults"], rows)]
+    parts += ["## Survivors", *_survivors(score), "## Left out", *_left_out(score), _LIMITS.strip()]
     return "\n\n".join(parts) + "\n"
+
+
+def details(score: Score) -> str:
+    """A row for each wrong backend, as a table in Markdown.
+
+    What is refused too much differs from level to level; named is that of the highest one.
+    """
+    head = ["family", "backend", "fault", *_columns(score), "witness"]
+    rows = [
+        [row.family, f"`{row.name}`", row.about or "what its name says", *_numbers(score, row), _witness(row)]
+        for row in score.mutants
+    ]
+    return "\n".join(_table(head, rows)) + "\n"
+
+
+def _faults(family: str) -> str:
+    """What the faults of a family are about: the first line of its module."""
+    if family == BY_RULE:
+        return "Rules that are forgotten, loosened or over-applied."
+    if family not in FAMILIES:
+        return ""
+    return (import_module(f"strength.mutants.{family}").__doc__ or "").partition("\n")[0]
 
 
 def _table_of_budgets(score: Score) -> Iterable[str]:
     seeds = ", ".join(map(str, score.seeds))
     yield (
         f"Suite version {score.suite_version}, {score.total.mutants} wrong backends, {len(score.operators)} operators, "
-        f"feature level {', '.join(score.levels)}, seed {seeds}. The operators: {', '.join(score.operators)}."
+        f"feature level {', '.join(score.levels)}, seed {seeds}."
     )
     rows = [
         [b, f"{score.total.killed[b]:,}", f"{score.total.plantings:,}", f"{score.share(b):.2%}", f"{PROMISED[b]:.0%}"]
@@ -132,8 +142,15 @@ def _survivors(score: Score) -> Iterable[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for survivor in score.survivors:
         found.setdefault((survivor.budget, survivor.mutant), []).append(f"{survivor.operator} {survivor.level}")
-    rows = [[budget, f"`{mutant}`", ", ".join(places)] for (budget, mutant), places in found.items()]
-    yield from _table(["budget", "backend", "at least one seed does not kill it at"], rows)
+    faults = {row.name: row.about or "what its name says" for row in score.mutants}
+    rows = [[budget, f"`{mutant}`", faults[mutant], _places(places)] for (budget, mutant), places in found.items()]
+    yield from _table(["budget", "backend", "fault", "at least one seed does not kill it at"], rows)
+
+
+def _places(places: Sequence[str]) -> str:
+    """Where something survives: all places where they are few, else the first ones and how many there are."""
+    named = ", ".join(places[:NAMED])
+    return named if len(places) <= NAMED else f"{len(places)} places, such as {named}"
 
 
 def _left_out(score: Score) -> Iterable[str]:
@@ -147,19 +164,21 @@ def _left_out(score: Score) -> Iterable[str]:
     yield from _table(["reason", "plantings"], rows)
 
 
-def _rest(score: Score, row: ScoreRow) -> list[str]:
-    witness = ""
-    if row.witness is not None:
-        w = row.witness
-        witness = (
-            f"{w.operator} {w.level} `{w.rule}`: {w.dimensions} dimensions, {w.elements:,} elements, {w.size} bytes"
-        )
-    return [str(row.plantings), *_shares(score, row), _number(row.cases[score.budgets[0]]), witness]
+def _columns(score: Score) -> list[str]:
+    return ["plantings", *map(str, JUDGED_PHASES), *score.budgets, "cases"]
 
 
-def _shares(score: Score, row: ScoreRow) -> list[str]:
-    numbers = [row.phases[str(phase)] for phase in Phase] + [row.killed[budget] for budget in score.budgets]
-    return [_percent(number, row.plantings) for number in numbers]
+def _numbers(score: Score, row: ScoreRow) -> list[str]:
+    killed = [row.phases[str(phase)] for phase in JUDGED_PHASES] + [row.killed[budget] for budget in score.budgets]
+    shares = [_percent(number, row.plantings) for number in killed]
+    return [f"{row.plantings:,}", *shares, _number(row.cases[score.budgets[0]])]
+
+
+def _witness(row: ScoreRow) -> str:
+    """The smallest failing case: operator, level and rule blamed, then how large its tensors and its JSON are."""
+    if (w := row.witness) is None:
+        return ""
+    return f"{w.operator} {w.level} `{w.rule}`: {w.dimensions} dimensions, {w.elements:,} elements, {w.size} bytes"
 
 
 def _percent(number: int, of: int) -> str:

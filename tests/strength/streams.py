@@ -22,7 +22,7 @@ from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
 from dml_conformance.conformance.judge.search import quiet_settings
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
@@ -36,9 +36,13 @@ MOST_KEPT = 2**20  # bytes of a case's tensors; larger ones are made anew each t
 
 @dataclass(eq=False)
 class Prepared:
-    """A case, and what every judge of it needs, kept from the first execution on if it is not large."""
+    """A case, and what every judge of it needs, kept from the first execution on if it is not large.
+
+    `verdict` is that on the reference.
+    """
 
     case: Case
+    verdict: Verdict | None = None
     contents: dict[str, Bytes] | None = None
     expected: Mapping[str, Expectation | LargeExpectation] | None = None
 
@@ -63,13 +67,14 @@ class SharingJudge(Judge):
 
     def fails(self, prepared: Prepared) -> Judgement | None:
         """The verdict, if it speaks against the backend."""
+        judged = self.judged(prepared)
+        return judged if isinstance(judged, Judgement) and judged.verdict in NOT_CONFORMANT else None
+
+    def judged(self, prepared: Prepared) -> Judgement | Pending:
+        """The verdict, or what is left to do where executions are left out."""
         self._prepared = prepared
         judged = self.decide(prepared.case)
-        if isinstance(judged, Pending):
-            if self._decides_only:
-                return None
-            judged = self.execute(judged)
-        return judged if judged.verdict in NOT_CONFORMANT else None
+        return self.execute(judged) if isinstance(judged, Pending) and not self._decides_only else judged
 
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
         if self._prepared.contents is None:
@@ -152,8 +157,10 @@ class Streams:
         found = [Prepared(case) for case in made]
         honest = SharingJudge(ReferenceBackend())
         for prepared in found:
-            judged = honest.fails(prepared)
-            assert judged is None, f"the reference fails {prepared.case.origin}: {judged}"
+            judged = honest.judged(prepared)
+            assert isinstance(judged, Judgement)
+            assert judged.verdict not in NOT_CONFORMANT, f"the reference fails {prepared.case.origin}: {judged}"
+            prepared.verdict = judged.verdict
         return found
 
     def _searched(self, examples: int, seed: int) -> Iterator[Case]:

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dml_conformance.backends.reference.arithmetic import Arithmetic, Inner, chained
-from dml_conformance.backends.reference.layout import NUMBERS, Array, as_bits, as_numbers
-from dml_conformance.backends.reference.operators.activation import OPERATORS
-from dml_conformance.spec.operator import with_tensors
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.operators.activation import ACTIVATIONS, applied
+from dml_conformance.backends.reference.operators.softmax import softmax
+from dml_conformance.spec.datatypes import DataType
 
 
-def activated(activation: Any, output: TensorDesc, inner: Inner, arguments: tuple[Array, ...]) -> dict[str, Any]:
-    """What is right of an output that holds an activation of the result of an inner operation.
+def activated(activation: Any, x: Enclosure, data_type: DataType) -> Enclosure:
+    """The activation of a result, rounded to a type before or not; open where the pages do not say what it is.
 
     Args:
-        activation: its descriptor, without tensors.
-        output: the tensor.
-        inner: gives what the activation is of.
-        arguments: all that it takes.
+        activation: its descriptor, without tensors; None for none.
+        x: the result.
+        data_type: of the output.
     """
-    if activation.operator == "ACTIVATION_IDENTITY":
-        return {"output_tensor": Arithmetic(inner.function, arguments)}
-    with np.errstate(all="ignore"):
-        exact = inner.function(*(argument.astype(np.float64) for argument in arguments))
-        rounded = as_bits(exact.astype(NUMBERS[output.data_type]), output)
-        desc = with_tensors(activation, {"input_tensor": output, "output_tensor": output})
-        found = OPERATORS[activation.operator](desc, {"input_tensor": rounded})["output_tensor"]
-        if not isinstance(found, Arithmetic):
-            return {"output_tensor": found}
-        nan = found.nan
-        if found.inner is not None:  # a NaN may come of what is infinite when it is rounded
-            numbers = as_numbers(rounded, output.data_type).astype(np.float64)
-            of_rounded = np.isnan(found.function(found.inner.function(numbers)))
-            nan = of_rounded if nan is None else nan | of_rounded
-    found = found._replace(
-        arguments=arguments, inner=chained(inner, found.inner), nan=nan, bounds_of=activation.operator
-    )
-    return {"output_tensor": found}
+    if activation is None:
+        return x
+    function = _function(activation, len(x.shape), data_type)
+    if function is None:
+        return x.opened(x.xp.ones_like(x.value, dtype=x.xp.bool))
+    return function(rounded_or_not(x, data_type))
+
+
+def _function(activation: Any, rank: int, data_type: DataType) -> Callable[[Enclosure], Enclosure] | None:
+    """What it computes of an output with so many dimensions, along axes of that too; None where that is not said."""
+    if activation.operator in ACTIVATIONS:
+        return applied(activation)
+    axes = axes_of(activation, rank)
+    return partial(softmax, axes=axes, data_type=data_type) if len(set(axes)) == len(axes) else None
+
+
+def axes_of(activation: Any, rank: int) -> tuple[int, ...]:
+    """The axes that a fused softmax is taken along."""
+    return getattr(activation, "axes", (rank - 1,))
+
+
+def rounded_or_not(x: Enclosure, data_type: DataType) -> Enclosure:
+    """What is computed in FLOAT32, and may be rounded to the tensors' type before it is computed with again."""
+    return x if x.evaluation.data_type is data_type else either(x, x.to(data_type))

@@ -14,6 +14,8 @@ from dml_conformance.backends.reference.operators._order import unordered
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
 
+INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
+
 
 def arg_reduce(find: Callable[..., Array], desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     """The index of the extreme element among those along Axes, in row-major order; of equal ones the first or last.
@@ -29,7 +31,7 @@ def arg_reduce(find: Callable[..., Array], desc: Any, arrays: Arrays) -> dict[st
     count = prod(source.shape[len(kept) :])
     sequences = source.reshape(*source.shape[: len(kept)], count)
     keys = in_order(sequences, data_type)
-    if desc.axis_direction == enumeration("DML_AXIS_DIRECTION").INCREASING:
+    if getattr(desc, "axis_direction", INCREASING) == INCREASING:
         index = find(keys, -1)
     else:
         index = count - 1 - find(keys[..., ::-1], -1)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, scaled
+from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.formula import Formula, scaled
+from dml_conformance.backends.reference.functions import maximum, minimum
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Expectation, Numbers, Within
+from dml_conformance.spec.expectation import Expectation, Within
 
 
 def clip(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = min(Max, max(Min, input[c...])), with Min and Max as numbers of the type"""
     data_type = desc.input_tensor.data_type
     if data_type.is_float:
-        nearest = (_as_float(limit, data_type) for limit in (desc.min, desc.max))
-        return _between(desc, arrays, *nearest, _cut(desc.min, data_type), _cut(desc.max, data_type))
+        return _between(desc, arrays, *(_as_floats(limit, data_type) for limit in (desc.min, desc.max)))
     return _between(
         desc, arrays, _as_integer(desc.min, data_type, np.trunc), _as_integer(desc.max, data_type, np.trunc)
     )
@@ -37,17 +39,15 @@ def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.input_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
     if data_type.is_float:
-        arguments, cut = (numbers, _as_float(desc.min, data_type)), _cut(desc.min, data_type)
-        also = (lambda _, x, low: np.fmax(x, low), lambda _, x, low: np.maximum(x, cut))
-        return {"output_tensor": Arithmetic(np.maximum, arguments, scaled(desc.scale_bias, data_type), also=also)}
+        return _held(desc, numbers, _as_floats(desc.min, data_type))
     limits = [_as_integer(desc.min, data_type, rounded) for rounded in (np.trunc, np.floor, np.ceil)]
     if desc.scale_bias is not None or any(limit is None for limit in limits):
         return {"output_tensor": _anything(arrays)}
     return {"output_tensor": _any_of(*(np.maximum(numbers, limit) for limit in limits if limit is not None))}
 
 
-def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None, *cut: Array) -> dict[str, Any]:
-    """Whichever limit comes first, and with either pair of limits, where there is another.
+def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -> dict[str, Any]:
+    """Whichever limit comes first; of several numbers that a limit may be rounded to any.
 
     The order makes a difference where Min is above Max, and of a NaN.
 
@@ -58,33 +58,32 @@ def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None, *
     if low is None or high is None or (desc.scale_bias is not None and not data_type.is_float):
         return {"output_tensor": _anything(arrays)}
     if not data_type.is_float:
-        either = np.minimum(high, np.maximum(low, numbers)), np.maximum(low, np.minimum(numbers, high))
-        return {"output_tensor": _any_of(*either)}
-    also: tuple[Function, ...] = (
-        lambda _, x, low, high: np.fmin(high, np.fmax(low, x)),
-        lambda _, x, low, high: np.fmax(low, np.fmin(x, high)),
-    )
-    if cut:
-        also = (*also, lambda _, x, *__: _clamped(x, *cut))
-    inner = scaled(desc.scale_bias, data_type)
-    return {"output_tensor": Arithmetic(_clamped, (numbers, low, high), inner, also=also)}
+        orders = np.minimum(high, np.maximum(low, numbers)), np.maximum(low, np.minimum(numbers, high))
+        return {"output_tensor": _any_of(*orders)}
+    return _held(desc, numbers, np.atleast_1d(low), np.atleast_1d(high))
 
 
-def _clamped(numbers: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    return np.minimum(high, np.maximum(low, numbers))
+def _held(desc: Any, numbers: Array, *limits: Array) -> dict[str, Any]:
+    """Held between limits in either order; one that is a NaN is none, or makes a NaN of everything."""
+
+    def formula(x: Enclosure, *arguments: Enclosure) -> Enclosure:
+        x = scaled(x, desc.scale_bias)
+        ends = [either(*(of[n] for n in range(of.shape[0]))) for of in arguments]
+        steps = [each for each in zip((maximum, minimum), ends, strict=False) if not each[1].nan]
+        found = [reduce(lambda held, step: step[0](held, step[1]), order, x) for order in (steps, steps[::-1])]
+        return either(*found, *(end for end in ends if end.nan))
+
+    is_chained = desc.scale_bias is not None
+    return {"output_tensor": Formula(formula, (numbers, *limits), desc.input_tensor.data_type, is_chained=is_chained)}
 
 
-def _as_float(limit: float, data_type: DataType) -> Array:
-    with np.errstate(over="ignore"):
-        return np.array(np.float32(limit), NUMBERS[data_type])
-
-
-def _cut(limit: float, data_type: DataType) -> Array:
-    """Held to the largest number of the type, unless it is infinite"""
+def _as_floats(limit: float, data_type: DataType) -> Array:
+    """The nearest number of the type, and that of the limit held to the largest one, unless it is infinite"""
     with np.errstate(over="ignore"):
         number = np.float32(limit)
-    largest = np.float32(np.finfo(NUMBERS[data_type]).max)
-    return np.array(np.clip(number, -largest, largest) if np.isfinite(number) else number, NUMBERS[data_type])
+        largest = np.float32(np.finfo(NUMBERS[data_type]).max)
+        held = np.clip(number, -largest, largest) if np.isfinite(number) else number
+        return np.array([number, held], NUMBERS[data_type])
 
 
 def _as_integer(limit: float, data_type: DataType, rounded: Callable[[float], float]) -> Array | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, scaled
+from dml_conformance.backends.reference.formula import Formula, scaled
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation
@@ -20,7 +20,8 @@ def identity(desc: Any, arrays: Arrays) -> dict[str, Any]:
         return {"output_tensor": source}
     if not data_type.is_float or data_type.size == 8:
         return {"output_tensor": Expectation(source, free=np.ones(source.shape, np.bool_))}
-    return {"output_tensor": Arithmetic(np.positive, (as_numbers(source, data_type),), scaled(scale_bias, data_type))}
+    numbers = as_numbers(source, data_type)
+    return {"output_tensor": Formula(lambda x: scaled(x, scale_bias), (numbers,), data_type, is_chained=True)}
 
 
 def choose(desc: Any, arrays: Arrays) -> dict[str, Array]:

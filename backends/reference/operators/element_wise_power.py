@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic, Function, scaled
+from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.formula import Formula, scaled
+from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation, Numbers
 
 # What an exponent is.
 FRACTION, ODD, EVEN = 0.0, 1.0, 2.0
-LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
 
 
 def pow_tensor(desc: Any, arrays: Arrays) -> dict[str, Any]:
@@ -23,8 +24,9 @@ def pow_tensor(desc: Any, arrays: Arrays) -> dict[str, Any]:
     exponent = as_numbers(arrays["exponent_tensor"], desc.exponent_tensor.data_type)
     if not data_type.is_float:
         return {"output_tensor": _of_integers(desc, base, exponent)}
-    rounded = () if desc.exponent_tensor.data_type.is_float else (_with_exponent_as_float32,)
-    return _of_floats(desc, base, exponent, rounded)
+    if not desc.exponent_tensor.data_type.is_float:  # it may be rounded to FLOAT32, which changes large ones alone
+        return _of_floats(desc, base, exponent, exponent.astype(np.float32))
+    return _of_floats(desc, base, exponent)
 
 
 def pow_constant(desc: Any, arrays: Arrays) -> dict[str, Any]:
@@ -33,23 +35,36 @@ def pow_constant(desc: Any, arrays: Arrays) -> dict[str, Any]:
     with np.errstate(over="ignore"):
         exponent = np.array(desc.exponent, np.float32)
         own = exponent.astype(NUMBERS[data_type])
-    rounded = () if own == exponent else (lambda _, x, y, kind: power(x, own.astype(np.float64), kind_of(own)),)
-    return _of_floats(desc, as_numbers(arrays["input_tensor"], data_type), exponent, rounded)
+    return _of_floats(desc, as_numbers(arrays["input_tensor"], data_type), exponent, own)
 
 
-def _of_floats(desc: Any, base: Array, exponent: Array, also: tuple[Function, ...]) -> dict[str, Any]:
-    inner = scaled(desc.scale_bias, desc.input_tensor.data_type)
-    arguments = (base, exponent, kind_of(exponent))
-    every = (_by_logarithm, _of_infinities, *also)
-    return {"output_tensor": Arithmetic(power, arguments, inner, also=every, kinds=1)}
+def _of_floats(desc: Any, base: Array, *exponents: Array) -> dict[str, Any]:
+    """Of an exponent, and what it may be rounded to."""
+
+    def formula(x: Enclosure, *exponents: Enclosure) -> Enclosure:
+        x = scaled(x, desc.scale_bias)
+        return either(*(_power(x, exponent) for exponent in exponents))
+
+    data_type, is_chained = desc.input_tensor.data_type, desc.scale_bias is not None
+    return {"output_tensor": Formula(formula, (base, *exponents), data_type, is_chained=is_chained)}
+
+
+def _power(base: Enclosure, exponent: Enclosure) -> Enclosure:
+    """What a power may be: C's, that of a logarithm, and where these differ from library to library either sign."""
+    kind = kind_of(exponent.value)
+
+    def results(base: Array, exponent: Array) -> list[Array]:
+        exact = power(base, exponent, kind)
+        return [exact, _by_logarithm(exact, base, exponent), _of_infinities(exact, base, exponent, kind)]
+
+    return of_ends("pow", results, base, exponent)
 
 
 def kind_of(exponents: Array) -> Numbers:
     """Whether they are fractions, odd or even; infinities are even."""
     with np.errstate(invalid="ignore"):
-        wide = exponents.astype(np.float64)
-        rest = np.abs(np.fmod(wide, 2.0))
-    return np.where((rest == 0) | np.isinf(wide), EVEN, np.where(rest == 1, ODD, FRACTION))
+        rest = np.abs(np.fmod(exponents, 2.0))
+    return np.where((rest == 0) | np.isinf(exponents), EVEN, np.where(rest == 1, ODD, FRACTION))
 
 
 def power(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
@@ -60,7 +75,7 @@ def power(base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
     return np.where(is_no_number, np.nan, found)
 
 
-def _by_logarithm(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
+def _by_logarithm(exact: Numbers, base: Numbers, exponent: Numbers) -> Numbers:
     """2^(exponent * log2(base)), of a negative base with the sign that the exponent gives it"""
     no_number = np.isnan(exponent * np.log2(np.abs(base))) | ((base < 0) & np.isinf(exponent))
     return np.where(no_number, np.nan, np.where(base == 0, np.abs(exact), exact))
@@ -72,12 +87,6 @@ def _of_infinities(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbe
     found = np.where(is_fractional, np.where(exponent > 0, np.inf, np.where(exponent < 0, 0.0, exact)), exact)
     is_other = ((base < 0) & np.isinf(exponent)) | ((base == 0) & np.signbit(base))
     return np.where(is_other, -np.abs(exact), found)
-
-
-def _with_exponent_as_float32(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbers) -> Numbers:
-    is_large = np.abs(exponent) > LARGEST_WHOLE
-    rounded = exponent.astype(np.float32).astype(np.float64)
-    return np.where(is_large, power(base, rounded, np.where(is_large, EVEN, kind)), exact) if is_large.any() else exact
 
 
 def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:

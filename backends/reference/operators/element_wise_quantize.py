@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import ENDS, Arithmetic
+from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
@@ -15,7 +15,6 @@ from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, W
 
 QUOTIENT_ULP = 2.5
 FLOAT32 = np.finfo(np.float32)
-LARGEST_WHOLE = 2.0**24  # FLOAT32 has all whole numbers up to it
 
 
 def quantize(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
@@ -62,27 +61,26 @@ def _quotient_error(x: Numbers, scale: Numbers, quotient: Numbers, data_type: Da
     return np.asarray(np.abs(quotient) * (units + rounded))
 
 
-def dequantize(desc: Any, arrays: Arrays) -> dict[str, Arithmetic]:
-    """output[c...] = (input[c...] - zero_point[c...]) * scale[c...]"""
-    numbers, scales = _numbers(desc, arrays, "input_tensor"), _numbers(desc, arrays, "scale_tensor")
+def dequantize(desc: Any, arrays: Arrays) -> dict[str, Formula]:
+    """output[c...] = (input[c...] - zero_point[c...]) * scale[c...]; open where the scale is 0, and where a type of 32
+    bits does not have the difference"""
+    numbers, data_type = _numbers(desc, arrays, "input_tensor"), desc.output_tensor.data_type
     least, most = (desc.input_tensor.data_type.limits or (0, 0)) if numbers.itemsize == 4 else (-np.inf, np.inf)
 
-    def is_open(x: Numbers, zero_point: Numbers, scale: Numbers) -> Mask:
-        return np.asarray((scale == 0) | (x - zero_point < least) | (x - zero_point > most))
+    def formula(x: Enclosure, zero_point: Enclosure, scale: Enclosure) -> Enclosure:
+        x, zero_point = (_as_float32(of) for of in (x, zero_point))
+        difference = x - zero_point
+        is_open = (difference.value < least) | (difference.value > most) | ((scale.low <= 0) & (scale.high >= 0))
+        return (difference.computed_in(data_type) * scale).opened(is_open)
 
-    def product(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        return np.asarray((x - zero_point) * scale)
+    arguments = (numbers, _zero_points(desc, arrays), _numbers(desc, arrays, "scale_tensor"))
+    return {"output_tensor": Formula(formula, arguments, data_type)}
 
-    def product_or(open_value: float, exact: Numbers, x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        return np.where(is_open(x, zero_point, scale), open_value, exact)
 
-    def error(x: Numbers, zero_point: Numbers, scale: Numbers) -> Numbers:
-        largest = np.maximum(np.abs(x), np.abs(zero_point))
-        return np.where(largest > LARGEST_WHOLE, largest * float(FLOAT32.eps) * np.abs(scale), 0.0)
-
-    arguments = (numbers, _zero_points(desc, arrays), scales)
-    also = tuple(partial(product_or, end) for end in ENDS)
-    return {"output_tensor": Arithmetic(product, arguments, error=error, also=also)}
+def _as_float32(numbers: Enclosure) -> Enclosure:
+    """Integers, which may be rounded before."""
+    wide = numbers.computed_in(DataType.FLOAT32)
+    return either(wide, wide.to(DataType.FLOAT32))
 
 
 def _numbers(desc: Any, arrays: Arrays, key: str) -> Array:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dml_conformance.backends.reference.layout import NUMBERS, Arrays, Compute, as_numbers
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.operator import Misfit
-from dml_conformance.spec.operators.fold import windows
+from dml_conformance.spec.operators._windows import FIRST, windows_of
 
 Array = npt.NDArray[Any]
 
@@ -21,8 +21,7 @@ def unfold(desc: Any, arrays: Arrays) -> Arrays:
     source = arrays["input_tensor"]
     padding = ((0, 0), (0, 0), *zip(desc.start_padding, desc.end_padding, strict=True))
     padded = np.pad(source, padding)
-    counts = windows(desc)
-    assert not isinstance(counts, Misfit), "the shapes follow from a valid descriptor"
+    counts = _counts(desc, source.shape[FIRST:])
     columns = np.empty((*source.shape[:2], *desc.window_sizes, *counts), source.dtype)
     for place in product(*map(range, desc.window_sizes)):
         at: Any = (slice(None), slice(None), *place)
@@ -38,8 +37,7 @@ def fold(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     """
     data_type, shown = desc.output_tensor.data_type, desc.output_tensor.sizes
     numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
-    counts = windows(desc)
-    assert not isinstance(counts, Misfit), "the shapes follow from a valid descriptor"
+    counts = _counts(desc, shown[FIRST:])
     columns = numbers.astype(np.float64).reshape(*shown[:2], *desc.window_sizes, *counts)
     sums = _added(desc, columns, counts)
     result_type = NUMBERS[data_type]
@@ -50,6 +48,13 @@ def fold(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     magnitudes = _added(desc, np.where(whole, np.abs(columns), np.inf), counts)
     free = ~(magnitudes < exact_below)
     return {"output_tensor": Expectation(values, free=free if free.any() else None)}
+
+
+def _counts(desc: Any, spatial: tuple[int, ...]) -> tuple[int, ...]:
+    """How many windows there are along each spatial dimension."""
+    windows = windows_of(desc, desc.window_sizes, len(spatial))
+    assert not isinstance(windows, Misfit), "the shapes follow from a valid descriptor"
+    return tuple(window.count(size) for window, size in zip(windows, spatial, strict=True))
 
 
 def _added(desc: Any, columns: Array, counts: tuple[int, ...]) -> Array:

@@ -1,14 +1,17 @@
-"""UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour."""
+"""UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour and by linear interpolation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.reference.layout import Arrays, Compute
-from dml_conformance.spec.expectation import Bits, Expectation, Mask
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, stack
+from dml_conformance.backends.reference.floats import UNIT
+from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Arrays, Compute, as_numbers
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.resample import is_nearest, pixel_offsets
 
@@ -22,15 +25,16 @@ ROUNDINGS = 8 * 2.0**-23
 OVERFLOW = 2.0**100  # of what is rounded; beyond it FLOAT32 may have gone to infinity
 
 
-def upsample_2d(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def upsample_2d(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[..., y, x] = input[..., y / ScaleSize.Height, x / ScaleSize.Width]."""
     source, scale = arrays["input_tensor"], desc.scale_size
     if not is_nearest(desc):
-        return _anything(source, desc)
+        scales = (*(1.0,) * (source.ndim - 2), float(scale.height), float(scale.width))
+        return linear(desc, arrays, scales, ((0.5,) * source.ndim, (-0.5,) * source.ndim))
     return {"output_tensor": Expectation(source.repeat(scale.height, -2).repeat(scale.width, -1))}
 
 
-def resample(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def resample(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = input[clamp(round((c[d] - OutputPixelOffsets[d]) / Scales[d] - InputPixelOffsets[d])) for each d].
 
     Coordinates are rounded to the nearest, halves up, or in RoundingDirection where there is one. An element may be any
@@ -38,7 +42,7 @@ def resample(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     """
     values = arrays["input_tensor"]
     if not is_nearest(desc):
-        return _anything(values, desc)
+        return linear(desc, arrays, desc.scales, pixel_offsets(desc))
     one_of: Mask = np.zeros((1,) * values.ndim, np.bool_)
     for d, (scale, of_input, of_output) in enumerate(zip(desc.scales, *pixel_offsets(desc), strict=True)):
         size, count = values.shape[d], desc.output_tensor.sizes[d]
@@ -83,10 +87,115 @@ def _error(to_left: Floats, scale: float, of_input: float) -> Floats:
     return np.where(is_exact, 0.0, error)
 
 
-def _anything(source: Bits, desc: Any) -> dict[str, Expectation]:
-    """Nothing is known yet of what linear interpolation gives."""
-    sizes = desc.output_tensor.sizes
-    return {"output_tensor": Expectation(np.zeros(sizes, source.dtype), free=np.ones(sizes, np.bool_))}
+class Along(NamedTuple):
+    """Coordinates along a dimension of so many elements, inside of it.
+
+    Attributes:
+        exact: of each output element.
+        least: that FLOAT32 may have.
+        most: likewise.
+    """
+
+    exact: Floats
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def of(cls, scale: float, of_input: float, of_output: float, size: int, count: int) -> Along:
+        to_left = np.arange(count, dtype=np.float64) - of_output
+        coordinates, error = to_left / scale - of_input, _error(to_left, scale, of_input)
+        return cls(*(np.clip(end, 0.0, size - 1.0) for end in (coordinates, coordinates - error, coordinates + error)))
+
+    @property
+    def ends(self) -> tuple[Floats, ...]:
+        """Where what is linear between elements is least or greatest: both ends, and an element between them."""
+        return self.least, self.most, np.clip(np.floor(self.most), self.least, self.most)
+
+    @property
+    def error(self) -> Floats:
+        return self.most - self.least
+
+
+def between(numbers: Any, coordinates: Floats, d: int) -> tuple[Any, Any, Floats]:
+    """The elements next to coordinates along a dimension, below and above, and the weight of the latter."""
+    below = np.floor(coordinates).astype(np.int64)
+    above = np.minimum(below + 1, numbers.shape[d] - 1)
+    return numbers.take(below, d), numbers.take(above, d), coordinates - below
+
+
+def linear(desc: Any, arrays: Arrays, scales: Any, offsets: Any) -> dict[str, Any]:
+    """output[c...] = sum(weight[d, k] * ... * input[floor((c[d] - OutputPixelOffsets[d]) / Scales[d] -
+    InputPixelOffsets[d]) + k for each d] for each k of 0 and 1), coordinates clamped to the input.
+
+    Integers are rounded in any way. Anything is right next to what is not finite, where FLOAT32 has no coordinates to
+    speak of, and where something is antialiased.
+    """
+    data_type, sizes = desc.output_tensor.data_type, desc.output_tensor.sizes
+    numbers = as_numbers(arrays["input_tensor"], data_type)
+    every = [Along.of(*each) for each in zip(scales, *offsets, numbers.shape, sizes, strict=True)]
+    is_antialiased = getattr(desc, "antialiased", False) and min(scales) < 1
+    if is_antialiased or max(float(along.error.max()) for along in every) >= 0.25:
+        return {"output_tensor": Expectation(np.zeros(sizes, arrays["input_tensor"].dtype), free=np.ones(sizes, bool))}
+    is_open = ~np.isfinite(numbers)
+    for d, along in enumerate(every):
+        seen = [part for end in along.ends for part in between(is_open, end, d)[:2]]
+        is_open = np.logical_or.reduce(seen)
+    finite = np.where(np.isfinite(numbers), numbers, numbers.dtype.type(0))
+
+    def interpolated(profile: Profile) -> Enclosure | Expectation:
+        found = _interpolated(Evaluation(profile), finite, every)
+        if not data_type.is_float:
+            return _whole(found, NUMBERS[data_type])
+        low, high = (np.where(is_open, end, of) for end, of in ((-np.inf, found.low), (np.inf, found.high)))
+        return Enclosure(found.evaluation, found.value, low, high, is_open if is_open.any() else None).to(data_type)
+
+    return {"output_tensor": interpolated}
+
+
+def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> Enclosure:
+    """Weighted sums, each step rounded, and what they are at other coordinates that FLOAT32 may have."""
+    exact = low = high = numbers.astype(np.float64)
+    for d, along in enumerate(every):
+        exact = _lerp(*between(exact, along.exact, d), d)
+        ends = [(_lerp(*between(low, end, d), d), _lerp(*between(high, end, d), d)) for end in along.ends]
+        low, high = np.minimum.reduce([one for one, _ in ends]), np.maximum.reduce([other for _, other in ends])
+    corners, weights = [evaluation.of(numbers)], evaluation.of(np.ones((1,) * numbers.ndim, np.float32))
+    factor: Any = 1.0
+    terms = [(corners[0], weights)]
+    for d, along in enumerate(every):
+        sizes = [-1 if axis == d else 1 for axis in range(numbers.ndim)]
+        factor = factor * (1.0 + 4.0 * along.error.reshape(sizes))
+        part = evaluation.of((along.exact - np.floor(along.exact)).reshape(sizes))
+        by = (1.0 - part, part)
+        terms = [
+            (side, weight * by[n] if part.value.any() else weight)
+            for corner, weight in terms
+            for n, side in enumerate(_sides(corner, along.exact, d)[: 1 + bool(part.value.any())])
+        ]
+    total = stack([corner * weight for corner, weight in terms]).sum((0,))[0]
+    rest = 2.0**-18 * (high - low) + 8 * UNIT * (np.abs(low) + np.abs(high)) * (high > low)
+    low, high = low - (total.value - total.low) * factor - rest, high + (total.high - total.value) * factor + rest
+    return Enclosure(evaluation, exact, np.minimum(low, total.low), np.maximum(high, total.high))
+
+
+def _lerp(below: Floats, above: Floats, part: Floats, d: int) -> Floats:
+    part = part.reshape([-1 if axis == d else 1 for axis in range(below.ndim)])
+    return (1.0 - part) * below + part * above
+
+
+def _sides(numbers: Enclosure, coordinates: Floats, d: int) -> tuple[Enclosure, Enclosure]:
+    return numbers.each(lambda part: between(part, coordinates, d)[0]), numbers.each(
+        lambda part: between(part, coordinates, d)[1]
+    )
+
+
+def _whole(found: Enclosure, number: Any) -> Expectation:
+    """Integers, rounded up, down or to the nearest."""
+    ends = (np.floor(found.low), np.rint(found.value), np.ceil(found.high))
+    limits = np.iinfo(number)
+    low, values, high = (np.clip(end, limits.min, limits.max).astype(number) for end in ends)
+    bits = UNSIGNED[number.itemsize]
+    return Expectation(values.view(bits), within=Within(low.view(bits), high.view(bits)))
 
 
 OPERATORS: dict[str, Compute] = {

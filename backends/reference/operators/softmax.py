@@ -2,79 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from math import prod, sqrt
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.arithmetic import Arithmetic
+from dml_conformance.backends.reference.enclosure import Enclosure, either, known, where
+from dml_conformance.backends.reference.formula import Formula, in_float32
+from dml_conformance.backends.reference.functions import exp, log
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits, as_numbers
 from dml_conformance.backends.reference.operators._order import unordered
-from dml_conformance.spec.expectation import Expectation, Numbers, in_order
+from dml_conformance.backends.reference.parts import Cut, CutRows
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.operators.softmax import axes_of
 
-EPSILON = 2.0**-23
+
+def softmax(x: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enclosure:
+    """exp(x - max) / sum(exp(x... - max)); beside an infinity a NaN or 0"""
+    part = exp(x - x.max(axes))
+    return _beside_infinity(x, axes, part / _total(part, axes, data_type), 0.0)
 
 
-class Rows:
-    """Elements that are taken together along some axes; whatever is computed keeps these, or has size 1 there."""
-
-    def __init__(self, axes: tuple[int, ...], count: int) -> None:
-        self._axes = axes
-        # What a sum of so many positive terms may be off by, as a part of it: added up in a tree by threads.
-        self.sum_error = EPSILON * (np.log2(count) + sqrt(count) / 16)
-
-    def below(self, x: Numbers) -> Numbers:
-        """How far each element is below the largest; NaN for an infinity that is"""
-        return np.asarray(np.max(x, axis=self._axes, keepdims=True, initial=-np.inf) - x)
-
-    def sum(self, x: Numbers) -> Numbers:
-        return np.asarray(np.sum(x, axis=self._axes, keepdims=True))
-
-    def has_infinity(self, x: Numbers) -> Any:
-        return np.any(x == np.inf, axis=self._axes, keepdims=True) & ~np.any(
-            np.isnan(x), axis=self._axes, keepdims=True
-        )
-
-    def softmax(self, x: Numbers) -> Numbers:
-        """exp(x) / sum(exp(x...)), where nothing overflows; beside an infinity 0"""
-        part = np.exp(-self.below(x))
-        return np.where(self.has_infinity(x) & (x < np.inf), 0.0, part / self.sum(part))
-
-    def log_softmax(self, x: Numbers) -> Numbers:
-        """ln(exp(x) / sum(exp(x...))), where nothing overflows; beside an infinity -infinity"""
-        below = self.below(x)
-        return np.where(self.has_infinity(x) & (x < np.inf), -np.inf, -below - np.log(self.sum(np.exp(-below))))
-
-    def mean_below(self, x: Numbers) -> Numbers:
-        """How far the elements are below the largest on average, weighted by what they add to the sum"""
-        below = self.below(x)
-        part = np.exp(-below)
-        return self.sum(np.where(part > 0, part * below, 0.0)) / self.sum(part)
-
-    def softmax_error(self, x: Numbers) -> Numbers:
-        """Of each exponential as much as its argument is large, of the sum, and of some steps more"""
-        part = self.sum_error + EPSILON * (6.0 + 1.75 * self.below(x) + 2 * self.mean_below(x))
-        found = self.softmax(x)
-        return np.where(found > 0, found * part, 0.0)
-
-    def log_softmax_error(self, x: Numbers) -> Numbers:
-        """Of the difference, of the sum as a part of it, which its logarithm is off by, and of some steps more"""
-        return np.asarray(self.sum_error + EPSILON * (6.0 + self.below(x) + 2 * self.mean_below(x)))
+def log_softmax(x: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enclosure:
+    """x - max - ln(sum(exp(x... - max))); beside an infinity a NaN or negatively infinite"""
+    below = x - x.max(axes)
+    return _beside_infinity(x, axes, below - log(_total(exp(below), axes, data_type)), -inf)
 
 
-def compute(desc: Any, arrays: Arrays, *, is_logarithm: bool) -> dict[str, Any]:
-    """output[c...] = exp(x - max) / sum(exp(x... - max)), or its logarithm; free where an axis is named twice"""
-    axes = axes_of(desc)
+def _total(part: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enclosure:
+    """The sum along axes, which may be kept in the tensors' type."""
+    total = part.sum(axes)
+    is_kept = data_type is DataType.FLOAT32 or part.evaluation.profile.is_precise
+    return total if is_kept else either(total, total.to(data_type))
+
+
+def _beside_infinity(x: Enclosure, axes: tuple[int, ...], found: Enclosure, other: float) -> Enclosure:
+    """With another number where an element is less than an infinity that it stands beside."""
+    xp = x.xp
+    has_infinity = xp.any(x.value == inf, axis=axes, keepdims=True) & ~xp.any(
+        xp.isnan(x.value), axis=axes, keepdims=True
+    )
+    return where(known(has_infinity & (x.value < inf)), either(x.operand(other), found), found)
+
+
+def compute(function: Callable[..., Enclosure], desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[c...] = function(input[c...]) along axes; free where one is named twice"""
+    axes, data_type = axes_of(desc), desc.input_tensor.data_type
     source = arrays["input_tensor"]
     if len(set(axes)) < len(axes):
         return {"output_tensor": Expectation(source, free=np.ones(source.shape, np.bool_))}
-    numbers = as_numbers(source, desc.input_tensor.data_type)
-    rows = Rows(axes, prod(source.shape[axis] for axis in axes))
-    function, error = (rows.log_softmax, rows.log_softmax_error) if is_logarithm else (rows.softmax, rows.softmax_error)
-    nan = rows.has_infinity(numbers) & (numbers < np.inf)
-    found = Arithmetic(function, (numbers,), is_element_wise=False, error=error, nan=nan if nan.any() else None)
+    found = Formula(
+        lambda x: in_float32(function)(x, axes, data_type),
+        (as_numbers(source, data_type),),
+        data_type,
+        axes=axes,
+    )
     return {"output_tensor": found}
 
 
@@ -103,9 +88,10 @@ def hardmax(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
 OPERATORS: dict[str, Compute] = {
     f"ACTIVATION_{name}{suffix}": function
     for name, function in (
-        ("SOFTMAX", partial(compute, is_logarithm=False)),
-        ("LOG_SOFTMAX", partial(compute, is_logarithm=True)),
+        ("SOFTMAX", partial(compute, softmax)),
+        ("LOG_SOFTMAX", partial(compute, log_softmax)),
         ("HARDMAX", hardmax),
     )
     for suffix in ("", "1")
 }
+CUTS: dict[str, Cut] = {name: CutRows(axes_of) for name in OPERATORS}

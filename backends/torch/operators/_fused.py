@@ -6,34 +6,41 @@ from typing import Any
 
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators.activation import OPERATORS
+from dml_conformance.backends.torch.operators import activation as functions
+from dml_conformance.backends.torch.operators import softmax
 from dml_conformance.spec.levels import Level
 
+OPERATORS = {**functions.OPERATORS, **softmax.OPERATORS}
 SINCE = {
-    **dict.fromkeys(OPERATORS, Level.L2_0),
-    "ACTIVATION_IDENTITY": Level.L2_0,
+    **dict.fromkeys(functions.OPERATORS, Level.L1_0),
+    "ACTIVATION_IDENTITY": Level.L1_0,
+    "ACTIVATION_SHRINK": Level.L2_0,
     "ACTIVATION_CELU": Level.L3_0,
 }
+ALONG_AXES = frozenset({"ACTIVATION_SOFTMAX", "ACTIVATION_SOFTMAX1"})  # of GEMM, from 6_1 on
 NEVER = frozenset({"ACTIVATION_GELU", "ACTIVATION_HARD_SWISH", "ACTIVATION_PARAMETERIZED_RELU", "ACTIVATION_SWISH"})
 
 
-def activated(desc: Any, result: Tensor) -> Tensor:
+def activated(activation: Any, result: Tensor) -> Tensor:
     """The activation of a result, or that itself where there is none."""
-    activation = desc.fused_activation
     if activation is None or activation.operator == "ACTIVATION_IDENTITY":
         return result
     return OPERATORS[activation.operator].run(activation, {"input_tensor": result})["output_tensor"]
 
 
 def fusion_fault(desc: Any, level: Level) -> str:
-    """Why FusedActivation cannot be fused; "" where it can."""
-    activation = desc.fused_activation
-    if activation is None:
-        return ""
+    """Why one of its activations cannot be fused; "" where all can."""
+    several = getattr(desc, "activation_descs", None)
+    given = [desc.fused_activation] if several is None else several
+    return next((fault for one in given if one is not None and (fault := _fault(desc.operator, one, level))), "")
+
+
+def _fault(operator: str, activation: Any, level: Level) -> str:
     name = activation.operator
-    if name in NEVER or name not in SINCE or level < SINCE[name]:
+    is_fused = name not in NEVER and name in SINCE and level >= SINCE[name]
+    if not is_fused and not (operator == "GEMM" and name in ALONG_AXES and level >= Level.L6_1):
         return f"{name} cannot be fused at {level}"
     if activation.input_tensor is not None or activation.output_tensor is not None:
-        return "FusedActivation has a tensor"
+        return "an activation has a tensor"
     fault = OPERATORS[name].fault if name in OPERATORS else None
     return "" if fault is None else fault(activation, level)

@@ -28,7 +28,7 @@ def arg_reduce(find: Callable[..., Tensor], desc: Any, tensors: Tensors) -> Tens
         places = torch.empty(sizes, dtype=torch.int64, device=source.device)
     else:
         numbers = comparable(source.permute(*kept, *axes)).reshape([source.shape[d] for d in kept] + [-1])
-        if desc.axis_direction == _INCREASING:
+        if getattr(desc, "axis_direction", _INCREASING) == _INCREASING:
             places = find(numbers, -1)
         else:
             places = numbers.shape[-1] - 1 - find(numbers.flip(-1), -1)

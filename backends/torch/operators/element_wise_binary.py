@@ -29,7 +29,7 @@ def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
 def add_activated(desc: Any, tensors: Tensors) -> Tensors:
     """ADD1: an activation of the sum."""
     a, b = operands(tensors)
-    return {"output_tensor": activated(desc, a + b)}
+    return {"output_tensor": activated(desc.fused_activation, a + b)}
 
 
 def compute_wide(function: Function, desc: Any, tensors: Tensors) -> Tensors:

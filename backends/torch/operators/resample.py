@@ -1,7 +1,4 @@
-"""DML_OPERATOR_UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour.
-
-What is decided holds for linear interpolation too; executing that is not supported yet.
-"""
+"""DML_OPERATOR_UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour and by linear interpolation."""
 
 from __future__ import annotations
 
@@ -23,7 +20,10 @@ def upsample_2d(desc: Any, tensors: Tensors) -> Tensors:
     *leading, height, width = source.shape
     if not (0 < by.height * height <= UINT32_MAX and 0 < by.width * width <= UINT32_MAX):
         raise PlanError(f"ScaleSize is {by.width} by {by.height}, the input {width} by {height}")
-    _check_executable(desc, source)
+    if _is_linear(desc) and not source.is_meta:
+        found = _between(source.float(), source.dim() - 2, height * by.height, by.height)
+        found = _between(found, source.dim() - 1, width * by.width, by.width)
+        return {"output_tensor": found.to(source.dtype)}
     wide = source[..., :, None, :, None].expand(*leading, height, by.height, width, by.width)
     return {"output_tensor": wide.reshape(*leading, height * by.height, width * by.width)}
 
@@ -38,9 +38,15 @@ def resample(desc: Any, tensors: Tensors) -> Tensors:
         )
     if not all(map(math.isfinite, (entry for array in arrays for entry in array))) or min(desc.scales) <= 0:
         raise PlanError("an entry of the arrays is not finite, or a scale not above 0")
-    _check_executable(desc, source)
     if source.is_meta:
         return {"output_tensor": source.new_empty(sizes)}
+    if _is_linear(desc):
+        if getattr(desc, "antialiased", False) and min(desc.scales) < 1:
+            raise Unsupported("the torch backend does not antialias")
+        found = source.float()
+        for d, scale in enumerate(desc.scales):
+            found = _between(found, d, sizes[d], scale, *(array[d] for array in arrays[1:] if array is not desc.scales))
+        return {"output_tensor": (found if source.is_floating_point() else found.round()).to(source.dtype)}
     for d in sorted(range(source.dim()), key=lambda d: sizes[d] / source.shape[d]):
         if source.shape[d] > 1:
             source = source.index_select(d, _places(desc, d, source.shape[d], sizes[d], source.device))
@@ -63,12 +69,25 @@ def _places(desc: Any, d: int, size: int, count: int, device: torch.device) -> T
     return coordinates.clamp_(0, size - 1).to(torch.int64)
 
 
-def _check_executable(desc: Any, source: Tensor) -> None:
-    if not source.is_meta and desc.interpolation_mode != enumeration("DML_INTERPOLATION_MODE").NEAREST_NEIGHBOR:
-        raise Unsupported("the torch backend does not interpolate yet")
+def _is_linear(desc: Any) -> bool:
+    return bool(desc.interpolation_mode == enumeration("DML_INTERPOLATION_MODE").LINEAR)
 
 
+def _between(
+    source: Tensor, d: int, count: int, scale: float, of_input: float = 0.5, of_output: float = -0.5
+) -> Tensor:
+    """Averages of neighbours along a dimension, weighted by how near they are to the output's elements."""
+    numbers = torch.arange(count, dtype=torch.float64, device=source.device)
+    coordinates = numbers.sub_(of_output).div_(scale).sub_(of_input).clamp_(0, source.shape[d] - 1)
+    below = coordinates.floor()
+    weight = (coordinates - below).float().view(*(1,) * d, -1, *(1,) * (source.dim() - 1 - d))
+    first = below.to(torch.int64)
+    low, high = source.index_select(d, first), source.index_select(d, (first + 1).clamp_(max=source.shape[d] - 1))
+    return low * (1 - weight) + high * weight
+
+
+NUMBERS = frozenset({"input_tensor"})
 OPERATORS = {
-    "UPSAMPLE_2D": TorchOperator(upsample_2d),
-    **{name: TorchOperator(resample) for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")},
+    "UPSAMPLE_2D": TorchOperator(upsample_2d, numbers=NUMBERS),
+    **{name: TorchOperator(resample, numbers=NUMBERS) for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")},
 }

@@ -40,6 +40,7 @@ from dml_conformance.strategies.values import (
     OVERLAPPING,
     UNSIGNED_OF_SIZE,
     fill,
+    length_limits,
     overlaid,
 )
 
@@ -134,7 +135,8 @@ class _Importer:
         contents = {slot.key: self._content(bindings, slot.name, slot.tensor) for slot in inputs(desc)}
         data = {}
         for slot in inputs(desc):
-            make, beside = fill, None if spec.index is None else contents[spec.index.indices]
+            make = partial(fill, limits=length_limits(desc, slot))
+            beside = None if spec.index is None else contents[spec.index.indices]
             if spec.index is not None and spec.index.indices == slot.key:
                 index, beside = spec.index, None
                 make = partial(fill, limits=index.limits(desc), has_duplicates=index.has_duplicates)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from datetime import date
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ from dml_conformance.conformance.packages.verify.verdicts import VerdictCheck
 from dml_conformance.reports.package import STATEMENT, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot, take_snapshot
 from dml_conformance.reports.package.forms import Statement
-from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
+from dml_conformance.reports.records import JUDGED_PHASES, Campaign, Phase, Record, Verdict
 from dml_conformance.reports.store import Store, StoreError
 from dml_conformance.reports.stream import StreamError
 from dml_conformance.reports.summary import Conformance, Summary
@@ -169,12 +169,15 @@ def _check_store(
     for phase in Phase:
         if phase is Phase.SEARCH:
             planned, unsure = searched_cases(engine, found, store.campaign.environment, findings)
+        elif phase is Phase.THROUGHPUT:
+            planned = repeat(None)
         else:
             planned = planned_cases(engine, phase, found, findings)
         for number, record in islice(records, len(found.digests[phase])):
             check.check(number, record, next(planned))
             progress(summary.total + number, total)
-    counts = ", ".join(f"{phase} {len(found.digests[phase]):,}" for phase in Phase)
+    told = [phase for phase in Phase if phase in JUDGED_PHASES or found.digests[phase]]
+    counts = ", ".join(f"{phase} {len(found.digests[phase]):,}" for phase in told)
     findings.end(cases_.CHECK, "; ".join(filter(None, (f"{summary.total:,} cases: {counts}", unsure))))
     findings.end(verdicts.CHECK, f"{summary.total:,} decided again, {check.computed:,} computed again")
     check_waivers(waivers, summary.counts[Verdict.WAIVED], findings)

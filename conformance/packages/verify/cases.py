@@ -66,7 +66,7 @@ class FoundCases:
                 self._failed.add((record.operator, about))
                 self.failures[len(self.searched)] = record
             self.searched.append((record.operator, record.level, about))
-        elif has_failed and phase is not Phase.SWEEP:
+        elif has_failed and phase not in (Phase.SWEEP, Phase.THROUGHPUT):
             self.broken.setdefault((record.operator, about), record)
 
 

@@ -1,18 +1,20 @@
-"""UPSAMPLE_2D, RESAMPLE and its successors by nearest neighbour, with fractions for coordinates."""
+"""UPSAMPLE_2D, RESAMPLE and its successors, with fractions for coordinates."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, executed, small_runs, with_values
+from family_cases import Run, assert_conforms, executed, numbers, small_runs, with_values
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.reference.layout import bits
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
@@ -48,6 +50,8 @@ def place(desc: Any, d: int, c: int) -> int:
 def test_the_reference_agrees_with_the_pages_formula(name: str) -> None:
     elements = opened = 0
     for run in small_runs(name):
+        if run.desc.interpolation_mode == LINEAR:
+            continue
         expected, source = run.expected["output_tensor"], run.memory("input_tensor")
         one_of = np.zeros(expected.values.shape, bool) if expected.one_of is None else expected.one_of
         for c in slow.walk(run.desc.output_tensor.sizes):
@@ -141,13 +145,73 @@ def test_where_float32_decides_any_element_will_do() -> None:
     assert expected.memory == "input_tensor"
 
 
+def neighbours(desc: Any, d: int, c: int) -> tuple[int, int, Fraction]:
+    """The elements next to the coordinate of the output's along a dimension, and the weight of the second."""
+    size, rank = desc.input_tensor.sizes[d], len(desc.input_tensor.sizes)
+    if desc.operator == "UPSAMPLE_2D":
+        scale = Fraction({1: desc.scale_size.width, 2: desc.scale_size.height}.get(rank - d, 1))
+    else:
+        scale = Fraction(desc.scales[d])
+    of_input = Fraction(getattr(desc, "input_pixel_offsets", (0.5,) * rank)[d])
+    of_output = Fraction(getattr(desc, "output_pixel_offsets", (-0.5,) * rank)[d])
+    coordinate = min(max((c - of_output) / scale - of_input, Fraction(0)), Fraction(size - 1))
+    below = math.floor(coordinate)
+    return below, min(below + 1, size - 1), coordinate - below
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_linear_interpolation_is_decided_on_and_not_judged(name: str) -> None:
-    run: Run = next(small_runs(name, 1))
-    linear = Run(replace(run.case, desc=replace(run.desc, interpolation_mode=LINEAR)), run.bindings)
-    assert linear.expected["output_tensor"].free is not None
-    assert linear.expected["output_tensor"].free.all()
+def test_linear_interpolation_lies_around_exact_averages(name: str) -> None:
+    seen = 0
+    for run in small_runs(name, 80):
+        desc, data_type = run.desc, run.desc.output_tensor.data_type
+        expected = run.expected["output_tensor"]
+        if desc.interpolation_mode == NEAREST or expected.within is None:
+            continue
+        low, high = (numbers(part, data_type).astype(float) for part in (expected.within.low, expected.within.high))
+        values = numbers(bits(run.bindings["input_tensor"], desc.input_tensor), data_type)
+        for c in list(slow.walk(desc.output_tensor.sizes))[:64]:
+            average, size = Fraction(0), 0.0
+            every = [neighbours(desc, d, at) for d, at in enumerate(c)]
+            corners = [((below, 1 - part), (above, part)) for below, above, part in every]
+            elements = [[values[tuple(at for at, _ in corner)]] for corner in product(*corners)]
+            if not np.isfinite(elements).all() or (expected.within.nan is not None and expected.within.nan[c]):
+                continue
+            for corner in product(*corners):
+                element = Fraction(float(values[tuple(at for at, _ in corner)]))
+                average += math.prod((weight for _, weight in corner), start=element)
+                size = max(size, abs(float(element)))
+            number = float(average)
+            ulp = float(np.spacing(values.dtype.type(number))) if data_type.is_float else 1.0
+            if not np.isfinite(ulp) or size > 2.0**125:
+                continue
+            assert low[c] - abs(ulp) <= number <= high[c] + abs(ulp), (desc, c)
+            assert low[c] >= number - size * 2.0**-8 - 2 * abs(ulp) - 2.0**-120, (desc, c)
+            assert high[c] <= number + size * 2.0**-8 + 2 * abs(ulp) + 2.0**-120, (desc, c)
+            seen += 1
+    assert seen > 100
+
+
+def test_whole_averages_are_exact() -> None:
+    """Twice the width of [0, 4, 8]: centres are a quarter of an element away from those of the input."""
+    tensors = [TensorDesc.of(DataType.FLOAT32, sizes) for sizes in ((1, 1, 1, 3), (1, 1, 1, 6))]
+    desc = CLASSES["UPSAMPLE_2D"](*tensors, Size2d(width=2, height=1), LINEAR)
+    run = with_values(desc, HIGHEST, input_tensor=np.float32([[[[0, 4, 8]]]]))
+    assert_conforms(TorchBackend("cpu"), run)
+    within = run.expected["output_tensor"].within
+    assert within is not None
+    assert within.low.view(np.float32).reshape(-1).tolist() == [0, 1, 3, 5, 7, 8]
+    assert within.high.view(np.float32).reshape(-1).tolist() == [0, 1, 3, 5, 7, 8]
+
+
+def test_what_is_antialiased_is_open_and_not_supported() -> None:
+    tensors = [TensorDesc.of(DataType.FLOAT32, sizes) for sizes in ((9,), (3,))]
+    desc = CLASSES["RESAMPLE3"](*tensors, LINEAR, DECREASING, (0.25,), (0.5,), (-0.5,), True)
+    run = with_values(desc, HIGHEST, input_tensor=np.arange(9, dtype=np.float32))
+    assert run.expected["output_tensor"].free is not None
     backend = TorchBackend("cpu")
-    assert backend.validate(linear.desc, linear.case.level).accepted
+    assert backend.validate(desc, HIGHEST).accepted
     with pytest.raises(Unsupported):
-        executed(backend, linear)
+        executed(backend, run)
+    plain = Run(replace(run.case, desc=replace(desc, antialiased=False)), run.bindings)
+    assert plain.expected["output_tensor"].free is None
+    assert_conforms(backend, plain)

@@ -422,3 +422,11 @@ def test_what_the_oom_killer_did_is_told_apart(groups: str, file: str, tmp_path:
     counting.unlink()
     assert cause_of(-9, kills) is LossCause.KILLED
     assert cause_of(-9, OomKills(7, tmp_path / "nowhere")) is LossCause.KILLED
+
+
+def test_after_a_loss_it_goes_on_timing(isolated: Callable[..., IsolatedBackend]) -> None:
+    """What was timed in the process that is gone is let go of with it."""
+    backend = isolated("reference")
+    assert len(backend.time_copy(64, 2)) == 2
+    backend.close()
+    assert len(backend.time_copy(64, 2)) == 2

@@ -22,6 +22,7 @@ from dml_conformance.spec.levels import Level
 
 
 @pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["reference", "torch:cpu"])
 def test_a_standard_campaign_finds_what_it_found(name: str) -> None:
     """Of five operators at all levels, with seed 0."""
@@ -32,5 +33,5 @@ def test_a_standard_campaign_finds_what_it_found(name: str) -> None:
             for record in records_of(engine, unit):
                 digests.record(record)
                 verdicts[record.verdict] += 1
-    assert verdicts == {Verdict.PASS: 26_385, Verdict.OBSERVED: 567}
-    assert digests.results == "2cce86b3fcc15c54679c8d0c52a33db8fed0ef6a6032339ed9a2ecbc3e80a725"
+    assert verdicts == {Verdict.PASS: 26_837, Verdict.OBSERVED: 680}
+    assert digests.results == "625b6b5a038a7a7c4645a17140aa0edcfcd9ce83663ed8330e49b2c9984f90a8"

@@ -29,7 +29,7 @@ REFERENCE = JudgeSetup(("reference",))
 def test_each_backend_has_a_record_of_each_case() -> None:
     judged = untimed(judge_tasks(InProcess(JudgeSetup(("reference", "torch:cpu")).judges()), blocks()))
     assert [len(records) for records in judged] == [60, 60]
-    assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
+    assert {record.verdict for records in judged for record in records} <= {Verdict.PASS, Verdict.OBSERVED}
 
 
 def test_the_order_is_that_of_the_corpus() -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from five_operators import FIVE
+from msgspec.structs import replace as replace_struct
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
+from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.timing import PATIENT, QUICK, WarmUp, time_steadily
 from dml_conformance.conformance.campaign.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
+from dml_conformance.conformance.campaign.driver import certify
+from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.throughput import (
     SPREAD,
     Measurement,
@@ -22,8 +26,9 @@ from dml_conformance.conformance.campaign.throughput import (
     useful_bytes,
     with_caveats,
 )
-from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Caches, Caveat, Throughput
+from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, reproduce_line
+from dml_conformance.reports.records import Caches, Caveat, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.summary import Conformance, Summary
 from dml_conformance.reports.text import share_of_copy
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
@@ -31,14 +36,16 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor_rules import INPUTS_UNCHANGED, OUTPUT_BOUNDS
 
 KIB, MIB = 1 << 10, 1 << 20
 BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2)
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
+REFERENCE = ReferenceBackend()
 
 
 class Untimed:
-    """A backend that accepts all and does nothing; `calls` are its executions."""
+    """The reference, that accepts all; `calls` are its executions."""
 
     def __init__(self, **claims: Any) -> None:
         self.claims = claims
@@ -55,13 +62,14 @@ class Untimed:
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
     ) -> None:
         self.calls.append(desc)
+        REFERENCE.execute(desc, level, inputs, outputs)
 
 
 class OwnClock(Untimed):
-    """One that says how long it took: a second, and half of one for a copy."""
+    """One that says how long it took: a second, and half of one for a copy. What it is asked for it does once."""
 
     def time_execution(self, desc: OperatorDesc, *rest: Any) -> list[float]:
-        self.calls.append(desc)
+        self.execute(desc, *rest[:-1])
         return [1.0] * rest[-1]
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
@@ -72,6 +80,7 @@ class Cold(OwnClock):
     """One that empties its caches, and is then half as fast."""
 
     def time_execution_cold(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+        self.execute(desc, *rest[:-1])
         return [2.0] * rest[-1]
 
     def time_copy_cold(self, size: int, repeats: int) -> list[float]:
@@ -86,7 +95,12 @@ class NeverCold(Cold):
 
 
 def measured(backend: Any, *, levels: tuple[Level, ...] = tuple(Level)) -> list[Throughput]:
-    return list(measure(Judge(backend, "fake"), FIVE, levels, BUDGET))
+    return rows_of(measure(Judge(backend, "fake"), FIVE, levels, BUDGET))
+
+
+def rows_of(found: Iterable[Throughput | Record]) -> list[Throughput]:
+    """All that was found, none of it wrong."""
+    return [row for row in found if isinstance(row, Throughput) or pytest.fail(row.reason)]
 
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=lambda budget: budget.name)
@@ -182,13 +196,118 @@ def test_what_is_refused_or_raises_is_left_out() -> None:
     assert {row.operator for row in measured(Picky())} == {"GATHER_ELEMENTS", "GATHER_ND1"}
 
 
+# --- what timed runs leave --------------------------------------------------------------------------------------------
+
+
+class Skips(Untimed):
+    """Does the work of a descriptor a few times, and no more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def execute(self, desc: OperatorDesc, *rest: Any) -> None:
+        if self.calls.count(desc) < self.most:
+            super().execute(desc, *rest)
+
+
+class SkipsByItsClock(OwnClock):
+    """Does nothing where it is timed."""
+
+    def time_execution(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+        return [1.0] * rest[-1]
+
+
+class WritesHalf(OwnClock):
+    """Leaves out the second half of what is timed."""
+
+    def time_execution(self, desc: OperatorDesc, level: Level, inputs: Any, outputs: Any, repeats: int) -> list[float]:
+        kept = {key: binding.view[binding.size // 2 :].copy() for key, binding in outputs.items()}
+        self.execute(desc, level, inputs, outputs)
+        for key, binding in outputs.items():
+            binding.view[binding.size // 2 :] = kept[key]
+        return [1.0] * repeats
+
+
+class WritesBeyond(OwnClock):
+    def time_execution(self, desc: OperatorDesc, level: Level, inputs: Any, outputs: Any, repeats: int) -> list[float]:
+        self.execute(desc, level, inputs, outputs)
+        binding = outputs["output_tensor"]
+        binding.buffer[binding.offset + binding.size] ^= 1
+        return [1.0] * repeats
+
+
+class WritesToItsInput(OwnClock):
+    def time_execution(self, desc: OperatorDesc, level: Level, inputs: Any, outputs: Any, repeats: int) -> list[float]:
+        self.execute(desc, level, inputs, outputs)
+        inputs["input_tensor"].view[-1] ^= 1
+        return [1.0] * repeats
+
+
+@pytest.mark.parametrize(
+    ("backend", "rule", "runs"),
+    [
+        (Skips(1), "TILE.values", FIRST_RUNS),
+        (Skips(9), "TILE.values", LAST_RUNS),
+        (SkipsByItsClock(), "TILE.values", FIRST_RUNS),
+        (WritesHalf(), "TILE.values", FIRST_RUNS),
+        (WritesBeyond(), OUTPUT_BOUNDS, FIRST_RUNS),
+        (WritesToItsInput(), INPUTS_UNCHANGED, FIRST_RUNS),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Untimed) else None,
+)
+def test_what_timed_runs_leave_is_compared(backend: Untimed, rule: str, runs: str) -> None:
+    """There is no row of what is wrong, and the record is a case that fails again when it is judged as it stands."""
+    backend.claims["operators"] = ("TILE",)
+    judge = Judge(backend, "fake")
+    found = list(measure(judge, ("TILE",), (Level.L3_0,), BUDGET))
+    assert found
+    for record in found:
+        assert isinstance(record, Record)
+        assert (record.verdict, record.rule, record.phase) == (Verdict.FAIL, rule, Phase.THROUGHPUT)
+        assert record.reason.endswith(f", {runs}")
+        case = Case.from_json(record.case_json)
+        assert case.timed
+        assert case.digest == record.case
+        assert record.reproduce == reproduce_line(case, "fake")
+        backend.calls.clear()
+        assert judge.judge(case).verdict is Verdict.FAIL
+        assert judge.judge(replace_struct(case, timed=False)).verdict is not Verdict.CRASH
+
+
+def test_what_cannot_be_computed_in_part_is_held_to_be_written() -> None:
+    """SCATTER's output of a million elements takes seconds to compute: that nothing was written to it is found."""
+    budget = replace(BUDGET, large_bytes=4 * MIB)
+    for backend, fails in ((SkipsByItsClock(operators=("SCATTER",)), True), (OwnClock(operators=("SCATTER",)), False)):
+        judge = Judge(backend, "fake")
+        *_, last = measure(judge, ("SCATTER",), (Level.L3_0,), budget)
+        assert isinstance(last, Record) is fails
+        if isinstance(last, Record):
+            assert last.reason == f"OutputTensor: nothing was written to it, {FIRST_RUNS}"
+
+
+def test_a_campaign_with_a_wrong_timed_run_is_not_conformant() -> None:
+    """All cases pass, and what is timed does not."""
+
+    class Skipping(ReferenceBackend):
+        def time_execution(self, desc: Any, level: Any, inputs: Any, outputs: Any, repeats: int) -> list[float]:
+            return [1.0] * repeats
+
+    judge, summary = Judge(Skipping(), "fake"), Summary()
+    certify(Engine(judge, ("TILE",), (Level.L3_0,), replace(BUDGET, search=1, sweep=4), 0), summary)
+    failed = {phase: test.counts[Verdict.FAIL] for phase, test in summary.phases().items()}
+    assert [phase for phase, count in failed.items() if count] == [Phase.THROUGHPUT]
+    assert failed[Phase.THROUGHPUT] == len(list(measure(judge, ("TILE",), (Level.L3_0,), BUDGET)))
+    assert summary.conformance is Conformance.NOT_CONFORMANT
+
+
 # --- warming up -------------------------------------------------------------------------------------------------------
 
 GB = 10**9
 
 
 class Device(Untimed):
-    """A device with a clock of its own: what it moves takes as long as it says, and nothing is executed.
+    """A device with a clock of its own: what it moves takes as long as it says.
 
     Args:
         launch: seconds of every run.
@@ -205,6 +324,7 @@ class Device(Untimed):
         self.asked: list[int] = []
 
     def time_execution(self, desc: Any, level: Level, *rest: Any) -> list[float]:
+        self.execute(desc, level, *rest[:-1])
         return self._runs(useful_bytes(Case.of(desc, level, {}, rule="")), self.kernel, rest[-1])
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
@@ -223,7 +343,7 @@ ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3)
 
 
 def timed(backend: Any, *operators: str) -> list[Throughput]:
-    return list(measure(Judge(backend, "fake"), operators or ("TILE",), (Level.L3_0,), ACCELERATED))
+    return rows_of(measure(Judge(backend, "fake"), operators or ("TILE",), (Level.L3_0,), ACCELERATED))
 
 
 def test_a_device_that_takes_a_hundred_runs_to_warm_up_is_timed_warm() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +43,19 @@ from dml_conformance.strategies.values import materialize
 ALL_TYPES = [data_type for data_type in DataType if data_type.size]
 
 
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return list(some_cases())
+
+
 def some_cases() -> Iterator[Case]:
     for operator in operators():
         for level in (Level.L3_0, HIGHEST):
             if applicable_rules(operator, level):
                 yield from example_cases(operator, level).values()
                 yield from (numbered_case(5, operator, level, n) for n in range(25))
-        yield from list(boundary_cases(operator, HIGHEST))[:60]
+        yield from islice(boundary_cases(operator, HIGHEST), 60)
         yield from (case for case in scale_cases(operator, HIGHEST, Reach.BITS_16) if "/overlapping/" in case.origin)
-
-
-CASES = list(some_cases())
 
 
 def tile(data_type: DataType = DataType.FLOAT32, **tensor: Any) -> Case:
@@ -87,18 +90,18 @@ def exportable(case: Case) -> bool:
 # --- the form -----------------------------------------------------------------------------------------------------
 
 
-def test_models_have_the_form_that_dxdispatch_takes() -> None:
+def test_models_have_the_form_that_dxdispatch_takes(cases: list[Case]) -> None:
     validator = jsonschema.Draft202012Validator(ACCEPTED)
-    models = [export(case).model for case in CASES if exportable(case)]
+    models = [export(case).model for case in cases if exportable(case)]
     assert len(models) > 200
     assert sum(bool(model["commands"]) for model in models) > 50
     for model in models:
         validator.validate(json.loads(json.dumps(model)))
 
 
-def test_inline_models_have_the_published_form() -> None:
+def test_inline_models_have_the_published_form(cases: list[Case]) -> None:
     validator = jsonschema.Draft202012Validator(PUBLISHED)
-    for case in CASES[:60]:
+    for case in cases[:60]:
         if exportable(case):
             exported = export(case, inline=True)
             validator.validate(json.loads(exported.model_text))
@@ -127,8 +130,8 @@ def test_every_type_and_bit_arrives(data_type: DataType, tmp_path: Path) -> None
     held_against_the_reference(gather(data_type), tmp_path / "model")
 
 
-def test_strides_padding_and_indices_arrive(tmp_path: Path) -> None:
-    executed = [case for case in CASES if is_executed(case) and exportable(case)]
+def test_strides_padding_and_indices_arrive(cases: list[Case], tmp_path: Path) -> None:
+    executed = [case for case in cases if is_executed(case) and exportable(case)]
     strided = [case for case in executed if any(slot.tensor.strides is not None for slot in inputs(case.desc))]
     assert len(strided) > 5
     for number, case in enumerate(executed[::4] + strided[:10]):
@@ -223,8 +226,8 @@ def test_large_tensors_are_refused() -> None:
 # --- back ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_exported_case_comes_back(tmp_path: Path) -> None:
-    for number, case in enumerate(case for case in CASES[::3] if exportable(case)):
+def test_an_exported_case_comes_back(cases: list[Case], tmp_path: Path) -> None:
+    for number, case in enumerate(case for case in cases[::3] if exportable(case)):
         path = saved(export(case), tmp_path / str(number))
         ((where, back, why),) = import_model(path).cases
         assert where == f"dispatchables.{case.operator.lower()}"
@@ -236,8 +239,8 @@ def test_an_exported_case_comes_back(tmp_path: Path) -> None:
             assert back.digest == case.digest
 
 
-def test_values_count_where_they_are_not_those_of_the_note(tmp_path: Path) -> None:
-    for number, case in enumerate(case for case in CASES[::5] if is_executed(case) and exportable(case)):
+def test_values_count_where_they_are_not_those_of_the_note(cases: list[Case], tmp_path: Path) -> None:
+    for number, case in enumerate(case for case in cases[::5] if is_executed(case) and exportable(case)):
         path = saved(export(case), tmp_path / str(number))
         model = loaded(path)
         model[NOTE]["data"] = {name: {"pattern": "ramp", "seed": 77} for name in model[NOTE]["data"]}

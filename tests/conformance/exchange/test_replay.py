@@ -20,7 +20,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.records import Phase, Record, Verdict
 from dml_conformance.reports.store import StoreWriter
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import HIGHEST
@@ -31,7 +31,8 @@ from dml_conformance.spec.validator import Reading
 def tile(repeats: int = 2, seed: int = 0) -> Case:
     source, output = TensorDesc.of(DataType.UINT8, (4,)), TensorDesc.of(DataType.UINT8, (8,))
     desc = TileDesc(source, output, (repeats,))
-    return Case.of(desc, HIGHEST, {"input_tensor": Recipe("ramp", seed)}, rule="TILE.values")
+    data = {"input_tensor": Recipe("ramp", seed)}
+    return Case.of(desc, HIGHEST, data, rule="TILE.values", placement=Placement((80,)))
 
 
 def flip_another(desc: Any, inputs: Any, outputs: Any) -> None:
@@ -79,6 +80,18 @@ def test_more_elements_are_told() -> None:
     filling = ScriptedBackend(after=lambda *bound: bound[-1]["output_tensor"].view.fill(99))
     found = replay(Judge(filling, "x"), tile(), recorded)
     assert found.told == "fail as before, but 1 elements differed, now 8"
+
+
+def test_of_what_is_timed_other_elements_may_differ() -> None:
+    """Those of a large output that are looked at are drawn each time."""
+    timed = msgspec.structs.replace(tile(), timed=True)
+    one, other = (
+        ScriptedBackend(after=lambda *bound, place=place: bound[-1]["output_tensor"].view.__setitem__(place, 99))
+        for place in (1, 2)
+    )
+    recorded = Judge(one, "x").record(timed, Phase.THROUGHPUT)
+    assert recorded.verdict is Verdict.FAIL
+    assert replay(Judge(other, "x"), timed, recorded).change is ReplayChange.STILL_FAILS
 
 
 def test_a_waived_failure_is_a_failure() -> None:

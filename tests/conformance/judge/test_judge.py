@@ -24,7 +24,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
 from dml_conformance.reports.records import Phase, Record, Verdict
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import FormError
@@ -76,7 +76,8 @@ def test_a_case_is_executed_with_other_poison_each_time() -> None:
             found.append(outputs["output_tensor"].buffer.tobytes())
             super().execute(desc, level, inputs, outputs)
 
-    assert verdict(Watching(), tile(), repeat=4).verdict is Verdict.PASS
+    apart = msgspec.structs.replace(tile(), placement=Placement((80,)))
+    assert verdict(Watching(), apart, repeat=4).verdict is Verdict.PASS
     assert len(found) == 4
     for before, after in pairwise(found):
         assert all(a != b for a, b in zip(before, after, strict=True))
@@ -100,7 +101,7 @@ def test_what_goes_wrong_in_a_later_execution_counts(number: int) -> None:
     assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, "TILE.values", 1)
     words = f", in execution {number} on the same inputs; it passed before"
     assert record.reason == f"OutputTensor: 1 of 4 elements differ{words}"
-    assert backend.asked.count("execute") == number
+    assert backend.asked.count("execute") > number, "it is not bound otherwise before it fails"
     record = verdict(only_in(number, raising(RuntimeError("twice"))), tile(), repeat=3)
     assert (record.verdict, record.reason) == (Verdict.CRASH, f"execute raised RuntimeError: twice{words}")
 
@@ -577,6 +578,7 @@ def test_an_explanation_has_all_that_is_needed() -> None:
         "      Axis: 0",
         "      IndexDimensions: 1",
         '  data: {"InputTensor":{"pattern":"ramp","seed":10},"IndicesTensor":{"pattern":"explicit","values":[-1,1]}}',
+        "  bound: at offset 0, 4 bytes more than needed",
         f"  reproduce: {record.reproduce}",
     ]
 
@@ -634,6 +636,9 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
                     "shifts",
                     "moderate",
                     "scales",
+                    "positive",
+                    "cancelling",
+                    "weights",
                     "critical",
                     "all-values",
                     "explicit",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+from itertools import pairwise
 from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from five_operators import GatherDesc, TileDesc
 from msgspec.structs import replace
 
 from dml_conformance.backends.poison import secret_bytes
@@ -25,19 +27,24 @@ from dml_conformance.conformance.judge.compare import (
 )
 from dml_conformance.conformance.judge.memory import (
     GUARD_BYTES,
-    STRETCH_ALIGNMENT,
+    MOST_GUARDED,
+    PAGE,
+    STEP,
+    CaseMemory,
+    InputMemory,
+    Layout,
     OutputMemory,
-    Stretch,
     Unwritten,
-    bind_input,
     make_wrong,
     memory_elements,
 )
-from dml_conformance.conformance.judge.memory import bind_output as bind_expected_output
 from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.spec.case import Order, Placement
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Within
+from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.boundaries import PLACEMENTS
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
 MOVED = [data_type for data_type in DataType if data_type.size]
@@ -47,28 +54,109 @@ def bytes_of(*values: int) -> Any:
     return np.array(values, np.uint8)
 
 
-def bind_output(tensor: TensorDesc) -> OutputMemory:
-    return bind_expected_output(tensor, Expectation(np.zeros(tensor.sizes, UNSIGNED_OF_SIZE[tensor.data_type.size])))
+ODD = Placement((80,))
+FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
+
+
+def tile(*tensors: TensorDesc) -> TileDesc:
+    """A descriptor with these tensors, whatever it says of them: an input, and an output that may be the same."""
+    return TileDesc(tensors[0], tensors[-1], (1,))
+
+
+def bind_input(tensor: TensorDesc, content: Any, placement: Placement = ODD) -> InputMemory:
+    return CaseMemory(tile(tensor), placement).put_inputs({"input_tensor": content})["input_tensor"]
+
+
+def bind_output(tensor: TensorDesc, placement: Placement = ODD) -> OutputMemory:
+    expected = Expectation(np.zeros(tensor.sizes, UNSIGNED_OF_SIZE[tensor.data_type.size]))
+    return poisoned(CaseMemory(tile(tensor), placement), tensor, expected)
+
+
+def poisoned(
+    memory: CaseMemory, tensor: TensorDesc, expected: Expectation, last: OutputMemory | None = None
+) -> OutputMemory:
+    return memory.poison(outputs(tile(tensor))[0], expected, last)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alignment", [0, 1, 16, 64, 256, 65536])
-@pytest.mark.parametrize("surplus", [0, 1, 2, 3, 4, 60])
-def test_a_binding_keeps_its_promises(alignment: int, surplus: int) -> None:
-    """Aligned to 16 bytes and as guaranteed, a multiple of 4 long and long enough, guards on both sides."""
+@pytest.mark.parametrize("placement", [ODD, Placement((16,)), *PLACEMENTS])
+@pytest.mark.parametrize("surplus", [0, 1, 4, 60])
+def test_a_binding_keeps_its_promises(alignment: int, placement: Placement, surplus: int) -> None:
+    """Aligned to 16 bytes and as guaranteed, a multiple of 4 long and long enough, no two tensors in one place."""
     tensor = TensorDesc.of(DataType.UINT8, (5,), alignment=alignment)
     tensor = replace(tensor, total_tensor_size_in_bytes=tensor.total_tensor_size_in_bytes + surplus)
-    content = np.zeros(-(-tensor.total_tensor_size_in_bytes // 4) * 4, np.uint8)
-    for binding in (bind_output(tensor).binding, bind_input(tensor, content).binding):
+    other = TensorDesc.of(DataType.UINT64, (3,), alignment=alignment and max(alignment, 8))
+    memory = CaseMemory(GatherDesc(tensor, other, tensor, 0, 1), placement)
+    ranges = []
+    for key, each in (("input_tensor", tensor), ("indices_tensor", other), ("output_tensor", tensor)):
+        binding = memory.bindings[key]
         assert binding.offset % max(alignment, 16) == 0
-        assert binding.offset % (2 * max(alignment, 16)) != 0, "no larger alignment is promised, so none is given"
-        assert binding.offset >= GUARD_BYTES
         assert binding.size % 4 == 0
-        assert binding.size >= tensor.total_tensor_size_in_bytes > binding.size - 4
-        assert binding.buffer.size - binding.offset - binding.size == GUARD_BYTES
+        assert binding.size >= each.total_tensor_size_in_bytes + placement.surplus > binding.size - 4
+        assert binding.buffer.size >= binding.offset + binding.size + GUARD_BYTES
+        assert binding.buffer.ctypes.data % PAGE == 0, "resources begin where pages do"
         assert binding.view.size == binding.size
+        ranges.append((binding.view.ctypes.data, binding.size))
+    assert all(end[0] >= start[0] + start[1] + GUARD_BYTES for start, end in pairwise(sorted(ranges)))
+    assert len({id(binding.buffer) for binding in memory.bindings.values()}) == (1 if placement.heap else 3)
+
+
+@pytest.mark.parametrize(("alignment", "offset"), [(0, 80), (16, 80), (32, 96), (64, 192), (256, 256), (2**18, 2**18)])
+def test_an_odd_multiple_is_aligned_to_no_more_than_is_promised(alignment: int, offset: int) -> None:
+    assert bind_output(TensorDesc.of(DataType.UINT8, (4,), alignment=alignment)).binding.offset == offset
+
+
+def test_each_tensor_has_its_offset_and_its_place() -> None:
+    one = TensorDesc.of(DataType.UINT8, (4,))
+    desc = GatherDesc(one, one, one, 0, 1)
+    memory = CaseMemory(desc, Placement((0, 2**16 + 16, 256), Order.OUTPUTS_BETWEEN))
+    assert [memory.bindings[key].offset for key in ("input_tensor", "indices_tensor", "output_tensor")] == [
+        0,
+        2**16 + 16,
+        256,
+    ]
+    orders = {
+        Order.DECLARED: ["input_tensor", "indices_tensor", "output_tensor"],
+        Order.REVERSED: ["output_tensor", "indices_tensor", "input_tensor"],
+        Order.OUTPUTS_FIRST: ["output_tensor", "input_tensor", "indices_tensor"],
+        Order.OUTPUTS_BETWEEN: ["input_tensor", "output_tensor", "indices_tensor"],
+    }
+    for heap in (False, True):
+        for order, keys in orders.items():
+            bindings = CaseMemory(desc, Placement((80,), order, heap)).bindings
+            assert sorted(bindings, key=lambda key: bindings[key].view.ctypes.data) == keys
+            first, *others = (bindings[key].offset for key in keys)
+            assert first == 80
+            assert all(offset % STEP == 80 for offset in others)
+
+
+def test_tensors_of_one_place_begin_together() -> None:
+    """Each with the size that it needs; what lies around the longer one is guarded."""
+    short, long = TensorDesc.of(DataType.UINT8, (4,)), TensorDesc.of(DataType.UINT8, (40,), alignment=64)
+    memory = CaseMemory(GatherDesc(short, long, short, 0, 1), Placement((80,)), ("input_tensor", "indices_tensor"))
+    ones = np.ones(40, np.uint8)
+    read = memory.put_inputs({"input_tensor": ones[:4], "indices_tensor": ones})
+    assert [read[key].binding[1:] for key in ("input_tensor", "indices_tensor")] == [(192, 4), (192, 40)]
+    assert read["input_tensor"].binding.buffer is read["indices_tensor"].binding.buffer
+    assert read["indices_tensor"].binding.view.tolist() == [1] * 40
+    assert all(each.is_unchanged for each in read.values())
+    read["input_tensor"].binding.buffer[191] ^= 1
+    assert not any(each.is_unchanged for each in read.values())
+
+
+def test_a_drawn_placement_is_the_same_everywhere_and_every_one_is_drawn() -> None:
+    digests = [hashlib.sha256(bytes([n % 256, n // 256])).hexdigest() for n in range(4000)]
+    drawn = [Placement.drawn(digest) for digest in digests]
+    assert drawn == [Placement.drawn(digest) for digest in digests]
+    assert {placement.offsets[0] for placement in drawn} >= {0, 16, 80, 256, 4096, 2**16 + 16}
+    assert {placement.order for placement in drawn} == set(Order)
+    assert {len(placement.offsets) for placement in drawn} == {1, 3}
+    for part in ("heap", "surplus"):
+        share = sum(bool(getattr(placement, part)) for placement in drawn) / len(drawn)
+        assert 0.2 < share < 0.3
 
 
 def test_an_input_holds_its_content_between_guards() -> None:
@@ -79,13 +167,30 @@ def test_an_input_holds_its_content_between_guards() -> None:
     assert memory.is_unchanged
 
 
-@pytest.mark.parametrize("position", [0, GUARD_BYTES - 1, GUARD_BYTES, GUARD_BYTES + 3, GUARD_BYTES + 4, -1])
+@pytest.mark.parametrize("position", [0, GUARD_BYTES - 1, 79, 80, 83, 84, -1])
 def test_a_changed_byte_of_an_input_shows(position: int) -> None:
     memory = bind_input(TensorDesc.of(DataType.UINT8, (4,)), bytes_of(1, 2, 3, 4))
     memory.binding.buffer[position] ^= 0x80
     assert not memory.is_unchanged
     memory.binding.buffer[position] ^= 0x80
     assert memory.is_unchanged
+
+
+def test_in_one_resource_each_looks_after_its_own_part() -> None:
+    """Every byte but those of the tensors is somebody's, and what is written to an output is no change of an input."""
+    one = TensorDesc.of(DataType.UINT8, (4,))
+    memory = CaseMemory(tile(one), Placement((0,), Order.REVERSED, heap=True))
+    read = memory.put_inputs({"input_tensor": bytes_of(1, 2, 3, 4)})["input_tensor"]
+    written = poisoned(memory, one, Expectation(np.zeros(4, np.uint8)))
+    buffer, output = written.binding.buffer, written.binding.offset
+    assert buffer is read.binding.buffer
+    buffer[output : output + 4] = 0
+    assert read.is_unchanged
+    assert written.changed_outside() == []
+    for position in {*range(buffer.size)} - {*range(output, output + 4)}:
+        buffer[position] ^= 1
+        assert (not read.is_unchanged) is not bool(written.changed_outside()), position
+        buffer[position] ^= 1
 
 
 def test_an_output_s_padding_may_be_written_and_nothing_else() -> None:
@@ -103,12 +208,21 @@ def test_an_output_s_padding_may_be_written_and_nothing_else() -> None:
     assert memory.changed_outside() == []
 
 
+def test_what_is_bound_beyond_need_is_no_output() -> None:
+    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,)), Placement((80,), surplus=64))
+    assert memory.binding.size == 68
+    memory.binding.view[4:] ^= 1
+    assert memory.changed_outside() == list(range(4, 20))
+
+
 def test_bytes_outside_are_found_behind_a_far_offset() -> None:
+    """The last ones before the tensor; zeros stand before them, and nothing that this process left there."""
     memory = bind_output(TensorDesc.of(DataType.UINT8, (4,), alignment=2**18))
     assert memory.binding.offset == 2**18
     assert memory.changed_outside() == []
-    memory.binding.buffer[5] ^= 1
-    assert memory.changed_outside() == [5 - 2**18]
+    assert not memory.binding.buffer[: 2**18 - MOST_GUARDED].any()
+    memory.binding.buffer[2**18 - MOST_GUARDED] ^= 1
+    assert memory.changed_outside() == [-MOST_GUARDED]
 
 
 def test_no_more_positions_are_told_than_a_person_reads() -> None:
@@ -119,30 +233,24 @@ def test_no_more_positions_are_told_than_a_person_reads() -> None:
 
 
 @pytest.mark.parametrize("alignment", [0, 16, 256, 1024])
-def test_stretches_lie_one_behind_the_other(alignment: int) -> None:
-    """Each aligned as guaranteed and with guard bytes on both sides, wherever the one before it ends."""
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_in_a_batch_cases_lie_one_behind_the_other(alignment: int, placement: Placement) -> None:
+    """Each tensor aligned as guaranteed, in the order of its placement, wherever the case before it ends."""
     tensor = TensorDesc.of(DataType.UINT8, (5,), alignment=alignment)
-    for after in (0, 1, STRETCH_ALIGNMENT, 1500):
-        stretch = Stretch.of(tensor, after)
-        assert after <= stretch.start < after + max(STRETCH_ALIGNMENT, 2 * alignment)
-        memory = np.zeros(stretch.end, np.uint8)
-        whole, alone = stretch.binding(memory), stretch.binding_alone(memory, stretch.end)
-        assert whole.offset % max(STRETCH_ALIGNMENT, alignment) == stretch.offset % max(STRETCH_ALIGNMENT, alignment)
-        assert whole.offset % max(16, alignment) == alone.offset % max(16, alignment) == 0
-        assert whole.offset - after >= GUARD_BYTES
-        assert len(memory) - whole.offset - whole.size == GUARD_BYTES
-        alone.view[:] = 1
-        assert whole.view.tolist() == [1] * 8
-        assert set(memory.tolist()) == {0, 1}
-        assert memory.tolist().count(1) == 8
-
-
-def test_a_stretch_is_laid_out_as_a_resource_of_its_own() -> None:
-    for alignment in (0, 64, 4096):
-        tensor = TensorDesc.of(DataType.FLOAT16, (3,), alignment=alignment)
-        resource, stretch = bind_output(tensor).binding, Stretch.of(tensor, 5000)
-        alone = stretch.binding_alone(np.zeros(stretch.end, np.uint8), stretch.end)
-        assert (len(alone.buffer), alone.offset, alone.size) == (len(resource.buffer), resource.offset, resource.size)
+    for after in (0, 8, STEP, 1504):
+        layout = Layout.of(tile(tensor), placement, after=after)
+        end = after
+        for stretch in layout.stretches.values():
+            assert stretch.begin == end
+            assert stretch.start % max(16, alignment) == 0
+            assert stretch.start - end < 3 * max(STEP, alignment)
+            assert stretch.end >= stretch.start + stretch.size + GUARD_BYTES
+            end = stretch.end
+        assert layout.end == end
+        first = next(iter(layout.stretches))
+        assert (first == "output_tensor") is (placement.order is Order.REVERSED)
+        memory = np.zeros(end, np.uint8)
+        assert all(binding.buffer is memory for binding in layout.bindings(memory).values())
 
 
 @pytest.mark.parametrize("strides", [None, (1, 2), (10, 3)])
@@ -152,10 +260,12 @@ def test_no_byte_of_poison_is_expected_and_none_is_there_twice(
 ) -> None:
     tensor = TensorDesc.of(data_type, (2, 3), strides)
     expected = np.arange(6).reshape(2, 3).astype(UNSIGNED_OF_SIZE[data_type.size])
-    memory = bind_expected_output(tensor, Expectation(expected))
+    block = CaseMemory(tile(tensor), ODD)
+    memory = poisoned(block, tensor, Expectation(expected))
     for _ in range(200):  # a byte is the same by chance once in 256
-        last, memory = memory, bind_expected_output(tensor, Expectation(expected), memory)
-        for other in (expected, last.elements):
+        before = memory.elements.copy()
+        last, memory = memory, poisoned(block, tensor, Expectation(expected), memory)
+        for other in (expected, before):
             assert (memory.elements.copy().view(np.uint8) != other.copy().view(np.uint8)).all()
         assert all((now != then).all() for now, then in zip(memory.outside, last.outside, strict=True))
         assert (memory.elements == memory.poison).all()
@@ -356,7 +466,7 @@ def test_no_poison_lies_in_an_interval(data_type: DataType) -> None:
     for end in (number(1), high):
         expected, memory = interval(low, end, data_type, 64, nan=anywhere), None
         for _ in range(20):
-            memory = bind_expected_output(tensor, expected, memory)
+            memory = poisoned(CaseMemory(tile(tensor), ODD), tensor, expected, memory)
             assert compare(memory.elements, expected, data_type).wrong == 64
 
 
@@ -364,10 +474,13 @@ def test_poison_is_none_of_the_values_that_are_right_if_there_are_others() -> No
     tensor = TensorDesc.of(DataType.UINT8, (256,))
     expected = Expectation(np.zeros(256, np.uint8), np.ones(256, np.bool_), "input_tensor")
     most = np.arange(200, dtype=np.uint8)
-    memory = bind_expected_output(tensor, expected, None, lambda _: most)
+    memory = CaseMemory(tile(tensor), ODD).poison(outputs(tile(tensor))[0], expected, None, lambda _: most)
     assert memory.elements.min() >= 200
     everything = np.arange(256, dtype=np.uint8)
-    memory, later = (bind_expected_output(tensor, expected, None, lambda _: everything) for _ in range(2))
+    memory, later = (
+        CaseMemory(tile(tensor), ODD).poison(outputs(tile(tensor))[0], expected, None, lambda _: everything)
+        for _ in range(2)
+    )
     assert (memory.elements != later.elements).sum() > 200, "or what is computed were taken for what was there before"
 
 
@@ -380,7 +493,7 @@ WANTED = np.array([10, 20, 30, 40], np.uint32)
 def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
     """Take in an output of four elements, all of them open, of which some were written."""
     wanted = WANTED
-    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Expectation(wanted))
+    memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(wanted))
     for i in written:
         memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
     unwritten.look("output_tensor", memory, Expectation(wanted, np.ones(4, np.bool_), "input_tensor"))
@@ -403,7 +516,7 @@ def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
 @pytest.mark.parametrize("from_end", [-1, -64])
 def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
     """Behind the tensor as before it, be it larger than the guard or smaller."""
-    memory = bind_expected_output(TensorDesc.of(DataType.FLOAT32, (4,)), Expectation(WANTED))
+    memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(WANTED))
     buffer, offset = memory.binding.buffer, memory.binding.offset
     buffer[from_end] ^= change
     assert memory.changed_outside() == [len(buffer) + from_end - offset]

@@ -166,6 +166,27 @@ def test_a_package_of_a_failing_backend_verifies_and_says_so(failing: Path) -> N
     assert found.exit_code == 1
 
 
+class SkipsWhatIsTimed(ReferenceBackend):
+    def time_execution(self, *arguments: Any) -> list[float]:
+        return [1e-3] * arguments[-1]
+
+
+@pytest.mark.parametrize(
+    ("backend", "rule", "phase"),
+    [
+        (SkipsWhatIsTimed(), "TILE.values", Phase.THROUGHPUT),
+        (mutants.bindings.BOUND["InOneResource",](), "EXECUTION.binding", Phase.BOUNDARIES),
+    ],
+)
+def test_packages_of_what_fails_when_timed_or_bound_verify(
+    backend: ReferenceBackend, rule: str, phase: Phase, tmp_path: Path, forged: Callable[..., str]
+) -> None:
+    package = make(tmp_path / "package", backend)
+    assert sound(package).outcome == "not conformant"
+    n = first(package, verdict=Verdict.FAIL, rule=rule, phase=phase)
+    assert forged(edit(n, verdict=Verdict.PASS, reason="", differences=(), difference_count=0), of=package)
+
+
 def test_waived_failures_are_neither_passes_nor_failures(waived: Path, failing: Path) -> None:
     found = sound(waived)
     assert found.outcome == "conformant"

@@ -35,7 +35,7 @@ from dml_conformance.conformance.workers.process import WorkerProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import SearchTask, Task
 from dml_conformance.reports.encoded import encode_record
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.records import JUDGED_PHASES, Phase, Record, Verdict
 from dml_conformance.reports.store import Store
 from dml_conformance.reports.writing import CERTIFICATE, RESULTS
 from dml_conformance.spec.levels import Level
@@ -179,7 +179,7 @@ def test_the_units_and_their_records_are_those_of_one_process(workers: Making) -
         assert without_counts(together(*workers("wrong.py:Deadly", count, level))) == without_counts(plain)
     records = [record for _, unit in plain for record in unit]
     assert {Verdict.CRASH, Verdict.FAIL, Verdict.PASS} <= {record.verdict for record in records}
-    assert {record.phase for record in records} == set(Phase)
+    assert {record.phase for record in records} == set(JUDGED_PHASES)
 
 
 def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(workers: Making) -> None:

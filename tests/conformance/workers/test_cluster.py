@@ -121,7 +121,7 @@ def backend(folder: Path, does: str = "pass") -> str:
 def alone() -> list[Record]:
     """What this process finds."""
     (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks()))
-    assert {record.verdict for record in records} == {Verdict.PASS, Verdict.OBSERVED}
+    assert {record.verdict for record in records} <= {Verdict.PASS, Verdict.OBSERVED}
     return records
 
 

@@ -510,6 +510,7 @@ def test_without_scripts_all_but_the_list_is_there(show: Show, single: Path) -> 
     assert "needs JavaScript" in page.text_content("#cases")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "scheme"), [("single", "dark"), ("compared", "light")])
 def test_no_accessibility_fault_is_found(
     show: Show, request: pytest.FixtureRequest, assert_accessible: Callable[..., None], name: str, scheme: str

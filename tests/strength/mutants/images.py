@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.descriptor import descriptor_classes
-from dml_conformance.spec.field_kinds import Size2d
+from dml_conformance.spec.field_kinds import Size2d, enumeration
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.operators.depth_space import order_of
 from dml_conformance.spec.operators.fold import windows
-from strength.mutants.base import Bindings, compute, plants, source, with_source
+from strength.mutants.base import Arrays, Bindings, WrongValues, compute, plants, source, with_source
+
+LINEAR = enumeration("DML_INTERPOLATION_MODE").LINEAR
 
 
 @plants("computed", families=("depth_space",), rules=("values",))
@@ -137,8 +139,91 @@ def SeesWindowsBackwards(desc: Any, inputs: Bindings) -> Any:
     return with_source(desc, inputs, layout.bits(inputs["input_tensor"], desc.input_tensor)[..., ::-1])
 
 
+class OtherAverage(WrongValues, abstract=True):
+    """Interpolates linearly in another way, in FLOAT64 and rounded once; integers to the nearest."""
+
+    families, rules = ("resample",), ("values", "accuracy")
+
+    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+        if desc.interpolation_mode != LINEAR or getattr(desc, "antialiased", False):
+            return {}
+        data_type, sizes = desc.input_tensor.data_type, desc.output_tensor.sizes
+        values = layout.as_numbers(arrays["input_tensor"], data_type).astype(np.float64)
+        rank, size = values.ndim, getattr(desc, "scale_size", None)
+        scales = (*(1.0,) * (rank - 2), float(size.height), float(size.width)) if size else desc.scales
+        of_input = getattr(desc, "input_pixel_offsets", (0.5,) * rank)
+        of_output = getattr(desc, "output_pixel_offsets", (-0.5,) * rank)
+        with np.errstate(all="ignore"):
+            for d, scale in enumerate(scales):
+                last = values.shape[d] - 1
+                coordinates = (np.arange(sizes[d]) - of_output[d]) / scale - of_input[d]
+                below, weight = self.neighbour(coordinates, np.clip(coordinates, 0, last), scale, last)
+                first, second = (np.clip(at, 0, last).astype(np.int64) for at in (below, below + 1))
+                weight = weight.reshape([-1 if axis == d else 1 for axis in range(rank)])
+                values = self.average(values.take(first, d), values.take(second, d), weight)
+            kind = layout.NUMBERS[data_type]
+            values = values.astype(kind) if data_type.is_float else np.rint(values).astype(np.int64).astype(kind)
+        return {"output_tensor": values.view(arrays["input_tensor"].dtype)}
+
+    def neighbour(self, free: Any, coordinates: Any, scale: float, last: int) -> tuple[Any, Any]:
+        """The elements below coordinates, which are clamped, and the weights of those above."""
+        below = np.floor(coordinates)
+        return below, coordinates - below
+
+    def average(self, first: Any, second: Any, weight: Any) -> Any:
+        return first * (1 - weight) + second * weight
+
+
+@plants("average", OtherAverage)
+def WeightsSwapped(first: Any, second: Any, weight: Any) -> Any:
+    """Gives the nearer element the lesser weight."""
+    return np.where(weight == 0, first, first * weight + second * (1 - weight))
+
+
+@plants("average", OtherAverage)
+def AverageInFloat16(first: Any, second: Any, weight: Any) -> Any:
+    """Computes each product and each sum in FLOAT16."""
+    one, other = ((part * by).astype(np.float16) for part, by in ((first, 1 - weight), (second, weight)))
+    return (one + other).astype(np.float64)
+
+
+@plants("average", OtherAverage)
+def WeightsOf8Bits(first: Any, second: Any, weight: Any) -> Any:
+    """Has the fractions of texture filters."""
+    part = np.rint(weight * 256) / 256
+    return first * (1 - part) + second * part
+
+
+@plants("neighbour", OtherAverage)
+def HalfPixelOffsetMissing(free: Any, coordinates: Any, scale: float, last: int) -> Any:
+    """Takes elements by their corners where it is to take them by other places."""
+    moved = np.clip(np.arange(len(free)) / scale, 0, last)
+    return np.floor(moved), moved - np.floor(moved)
+
+
+@plants("neighbour", OtherAverage)
+def CeilInsteadOfFloor(free: Any, coordinates: Any, scale: float, last: int) -> Any:
+    """Averages the two elements above a coordinate."""
+    return np.ceil(coordinates), coordinates - np.floor(coordinates)
+
+
+@plants("neighbour", OtherAverage)
+def NeighbourOfTheRounded(free: Any, coordinates: Any, scale: float, last: int) -> Any:
+    """Takes the nearest neighbour, and nothing of the other one."""
+    return np.rint(coordinates), np.zeros_like(coordinates)
+
+
+@plants("neighbour", OtherAverage)
+def ExtrapolatesAtTheEnds(free: Any, coordinates: Any, scale: float, last: int) -> Any:
+    """Goes on in a line beyond the first and the last element, where it is to repeat them."""
+    below = np.clip(np.floor(free), 0, max(last - 1, 0))
+    return below, np.clip(free, -1, last + 1) - below
+
+
 def _taken(desc: Any, inputs: Bindings, rounded: Any) -> Any:
-    """The elements of the input at the output's coordinates, rounded in some way."""
+    """The elements of the input at the output's coordinates, rounded in some way; linear ones are right."""
+    if desc.interpolation_mode == LINEAR:
+        return compute(desc, inputs)
     values = layout.bits(inputs[source(desc).key], inputs_of(desc)[0].tensor)
     of_input = getattr(desc, "input_pixel_offsets", (0.5,) * values.ndim)
     of_output = getattr(desc, "output_pixel_offsets", (-0.5,) * values.ndim)

@@ -1,0 +1,833 @@
+"""Numbers with what a right implementation may have made of them: the exact value, the least, the greatest.
+
+Formulas are written over enclosures as they stand on an operator's page, and each of their operations adds its own
+error, which `spec.primitives` states. Arrays are NumPy's, or torch's on any device, of FLOAT64; its own rounding is
+added outward wherever an operation is not exact in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import frexp, inf, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from dml_conformance.backends.reference import sums
+from dml_conformance.backends.reference.floats import (
+    EXPONENT,
+    FORMATS,
+    LEAST,
+    OUTWARD,
+    UNIT,
+    Array,
+    is_short,
+    nearest,
+    outward,
+    quiet,
+    spacing,
+)
+from dml_conformance.backends.reference.layout import UNSIGNED
+from dml_conformance.backends.reference.sums import Axes, Losses
+from dml_conformance.spec.accuracy import Bound, Profile, Subnormals
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation, Within
+from dml_conformance.spec.primitives import PRIMITIVES, Primitive
+
+Number = float | int
+Function = Callable[..., Array]
+NEAREST = Bound(0.5)
+
+
+# --- how formulas are evaluated ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How formulas are evaluated.
+
+    Attributes:
+        profile: whose bounds every operation has.
+        data_type: the type that every result is rounded to, FLOAT32 for FLOAT16 tensors too as a rule; None for a
+            formula that is not rounded.
+    """
+
+    profile: Profile
+    data_type: DataType | None = DataType.FLOAT32
+
+    @quiet
+    def of(self, numbers: Array) -> Enclosure:
+        """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
+        xp = array_namespace(numbers)
+        wide = xp.astype(numbers, xp.float64)
+        wide = xp.where(xp.isnan(wide), xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
+        name = str(numbers.dtype).rpartition(".")[2].upper()
+        if name not in ("FLOAT32", "FLOAT16"):
+            if name not in ("INT64", "UINT64") or not bool(xp.any(abs(wide) >= 2.0**53)):
+                return Enclosure(self, wide)
+            slack = xp.where(abs(wide) >= 2.0**53, abs(wide) * UNIT, 0.0)
+            return Enclosure(self, wide, wide - slack, wide + slack)
+        return Enclosure(self, wide, *self._with_zero(xp, wide, wide, DataType[name]))
+
+    def primitive(self, name: str) -> tuple[Primitive, Bound]:
+        """An operation and its bound; none where nothing is rounded."""
+        found = PRIMITIVES[name]
+        return found, Bound() if self.data_type is None else found.bound(self.profile, self.data_type)
+
+    @quiet
+    def result(self, name: str, value: Array, low: Array, high: Array, maybe_nan: Array | None = None) -> Enclosure:
+        """What an operation may give.
+
+        Args:
+            name: of the primitive.
+            value: the exact result of exact operands.
+            low: the least exact result of what the operands may be; NaN where none is a number.
+            high: the greatest; the same array as `low` where all are alike.
+            maybe_nan: where it may be a NaN besides a number; None for nowhere.
+        """
+        xp = array_namespace(value)
+        primitive, bound = self.primitive(name)
+        if self.data_type is not None:
+            rounded = self._rounded(xp, low, high, bound, primitive.keeps)
+            if primitive.keeps_sign and low is not rounded[0]:
+                rounded = (
+                    xp.where((low >= 0) & (rounded[0] < 0), 0.0, rounded[0]),
+                    xp.where((high <= 0) & (rounded[1] > 0), -0.0, rounded[1]),
+                )
+            low, high = rounded
+            low, high = self._with_zero(xp, low, high, self.data_type)
+        if primitive.least > -inf and low is not high:
+            low = xp.maximum(low, xp.full_like(low, primitive.least))
+        return Enclosure(self, value, low, high, maybe_nan)
+
+    def _rounded(self, xp: Any, low: Array, high: Array, bound: Bound, keeps: bool) -> tuple[Array, Array]:
+        """The least and the greatest number that is within a bound of one of those between two; these stay right."""
+        assert self.data_type is not None
+        if bound == NEAREST or keeps:
+            near = nearest(xp, low, self.data_type)
+            if low is high and bool(xp.all((near == low) | xp.isnan(low))):
+                return low, high
+        beyond = FORMATS[self.data_type].beyond
+        if bound == NEAREST:
+            return xp.minimum(low, near), xp.maximum(high, near if low is high else nearest(xp, high, self.data_type))
+        if keeps and bound.ulp == 1.0:
+            low, high = (
+                change(end / unit) * unit
+                for change, end, unit in (
+                    (xp.floor, low, spacing(xp, low, self.data_type)),
+                    (xp.ceil, high, spacing(xp, high, self.data_type)),
+                )
+            )
+        else:
+            low, high = self._below(xp, low, high, bound), -self._below(xp, -high, -low, bound)
+        limit = bound.overflow * beyond
+        return xp.where(low <= -limit, -inf, low), xp.where(high >= limit, inf, high)
+
+    def _below(self, xp: Any, low: Array, high: Array, bound: Bound) -> Array:
+        """The least number that is within a bound of one between two: not always that of the least, for above the next
+        power of two units are twice as large, and at 0 there are none."""
+        found = low - self._allowed(xp, low, bound)
+        power = xp.clip(2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64), LEAST, None)
+        is_between = (low >= 0) & (power <= high)
+        if low is high or not bool(xp.any(is_between)):
+            return found
+        return xp.where(is_between, xp.minimum(found, power - self._allowed(xp, power, bound)), found)
+
+    def _allowed(self, xp: Any, exact: Array, bound: Bound) -> Array:
+        """How far from exact results a bound lets others be; no part of 0 is more than 0."""
+        assert self.data_type is not None
+        absolute = bound.absolute * OUTWARD
+        units = xp.where(exact == 0, 0.0, bound.ulp * OUTWARD * spacing(xp, exact, self.data_type))
+        if not absolute:
+            return units
+        return units + absolute if bound.is_sum else xp.clip(units, absolute, None)
+
+    def _with_zero(self, xp: Any, low: Array, high: Array, data_type: DataType) -> tuple[Array, Array]:
+        """With the zero of the same sign where subnormal numbers may be taken for it."""
+        if self.profile.subnormals[data_type] is Subnormals.KEPT:
+            return low, high
+        normal = FORMATS[data_type].normal
+        positive, negative = (low > 0) & (low < normal), (high < 0) & (high > -normal)
+        if low is high and not bool(xp.any(positive | negative)):
+            return low, high
+        return xp.where(positive, 0.0, low), xp.where(negative, -0.0, high)
+
+    @quiet
+    def total(
+        self,
+        value: Array,
+        low: Array,
+        high: Array,
+        parts: tuple[Array, Array],
+        count: Array | int,
+        losses: Losses | None,
+        *,
+        products: Array | None = None,
+        is_exact: Array | None = None,
+        maybe_nan: Array | None = None,
+    ) -> Enclosure:
+        """What a sum of terms may be, in any order.
+
+        Args:
+            value, low, high: of the exact sum, but for FLOAT64's own rounding.
+            parts: how large the sum of the positive terms may be, and that of the negative ones without the sign.
+            count: how many terms there are.
+            losses: of its additions; None where nothing is rounded.
+            products: how large the sum of the terms' magnitudes may be where they are rounded products.
+            is_exact: where all partial sums are numbers of the type.
+            maybe_nan: where it may be a NaN besides a number.
+        """
+        xp = array_namespace(value)
+        radius = (parts[0] + parts[1]) * (count * UNIT)
+        if self.data_type is None or losses is None:
+            return Enclosure(self, value, low - radius, high + radius, maybe_nan)
+        of, profile = FORMATS[self.data_type], self.profile
+        ulp, terms = self.primitive("add")[1].ulp, 0.0 if products is None else of.epsilon * products
+        worst = (losses.total if ulp == NEAREST.ulp else losses.cut) + ulp * terms
+        usual = xp.maximum(profile.sum_lambda * losses.root, losses.drift) + 0.5 * terms
+        usual = xp.where(xp.asarray(count) > profile.sum_lambda + 1, usual, inf)  # of few there is no rule
+        lost = of.subnormal if profile.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
+        radius = radius + xp.minimum(worst, usual) * OUTWARD + count * lost
+        if is_exact is not None:
+            if low is high and bool(xp.all(is_exact)):
+                return Enclosure(self, value, low, high, maybe_nan)
+            radius = xp.where(is_exact, 0.0, radius)
+        low, high = low - radius, high + radius
+        # Without negative terms the sum is not negative either; infinite ones are in no part.
+        low = xp.where((parts[1] == 0) & (low > -inf), xp.clip(low, 0.0, None), low)
+        high = xp.where((parts[0] == 0) & (high < inf), xp.clip(high, None, 0.0), high)
+        low, high = self._with_zero(xp, low, high, self.data_type)
+        above, below = ((part >= of.largest) & ~xp.isnan(low) for part in parts)
+        if bool(xp.any(above | below)):
+            low, high = xp.where(below, -inf, low), xp.where(above, inf, high)
+            maybe_nan = _or(maybe_nan, above & below)
+        return Enclosure(self, value, low, high, maybe_nan)
+
+
+# --- enclosures -------------------------------------------------------------------------------------------------------
+
+
+class Enclosure:
+    """Numbers of FLOAT64 and what may stand in their place.
+
+    Attributes:
+        evaluation: how it is computed with.
+        value: what the formula gives of its exact arguments, but for FLOAT64's own rounding.
+        low: the least number that a right implementation may have; NaN where none may be one. A zero is of either
+            sign where `low` is -0 and `high` +0.
+        high: the greatest; the very array that `low` is where every element is known exactly.
+        maybe_nan: where it may be a NaN besides a number; None for nowhere.
+    """
+
+    __array_ufunc__ = None  # an array of NumPy's on the left leaves the operation to the enclosure
+    __slots__ = ("evaluation", "high", "low", "maybe_nan", "value")
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        value: Array,
+        low: Array | None = None,
+        high: Array | None = None,
+        maybe_nan: Array | None = None,
+    ) -> None:
+        self.evaluation = evaluation
+        self.value = value
+        self.low = value if low is None else low
+        self.high = self.low if high is None else high
+        self.maybe_nan = maybe_nan
+
+    @property
+    def xp(self) -> Any:
+        """The namespace that its arrays are of."""
+        return array_namespace(self.value)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every element is known exactly."""
+        return self.low is self.high and self.low is self.value
+
+    @property
+    def nan(self) -> Array:
+        """Where a NaN is right, alone or besides numbers."""
+        missing = self.xp.isnan(self.low)
+        return missing if self.maybe_nan is None else missing | self.maybe_nan
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.value.shape)
+
+    def each(self, change: Callable[[Array], Array]) -> Enclosure:
+        """With every array changed in the same way: moved, repeated, cut."""
+        value = change(self.value)
+        low = value if self.low is self.value else change(self.low)
+        high = low if self.high is self.low else change(self.high)
+        return Enclosure(self.evaluation, value, low, high, None if self.maybe_nan is None else change(self.maybe_nan))
+
+    def __getitem__(self, index: Any) -> Enclosure:
+        return self.each(lambda part: part[index])
+
+    def reshape(self, *sizes: int) -> Enclosure:
+        return self.each(lambda part: self.xp.reshape(part, sizes))
+
+    def permute(self, *axes: int) -> Enclosure:
+        return self.each(lambda part: self.xp.permute_dims(part, axes))
+
+    def broadcast(self, *sizes: int) -> Enclosure:
+        return self.each(lambda part: self.xp.broadcast_to(part, sizes))
+
+    def operand(self, other: Enclosure | Number) -> Enclosure:
+        """The other operand; a number is one that is known exactly."""
+        if isinstance(other, Enclosure):
+            return other
+        xp = self.xp
+        return Enclosure(self.evaluation, xp.full((), float(other), dtype=xp.float64, device=device(self.value)))
+
+    # --- arithmetic ---
+
+    def __neg__(self) -> Enclosure:
+        if self.is_exact:
+            return Enclosure(self.evaluation, -self.value, maybe_nan=self.maybe_nan)
+        return Enclosure(self.evaluation, -self.value, -self.high, -self.low, self.maybe_nan)
+
+    def __abs__(self) -> Enclosure:
+        xp = self.xp
+        value = xp.abs(self.value)
+        if self.is_exact:
+            return Enclosure(self.evaluation, value, maybe_nan=self.maybe_nan)
+        least = xp.where((self.low < 0) & (self.high > 0), 0.0, xp.minimum(xp.abs(self.low), xp.abs(self.high)))
+        return Enclosure(self.evaluation, value, least, xp.maximum(xp.abs(self.low), xp.abs(self.high)), self.maybe_nan)
+
+    @quiet
+    def __add__(self, other: Enclosure | Number) -> Enclosure:
+        other, xp = self.operand(other), self.xp
+        maybe_nan = _or(self.maybe_nan, other.maybe_nan)
+        low, high = _sum(xp, self.low, other.low)
+        if self.low is not self.high or other.low is not other.high:
+            _, high = _sum(xp, self.high, other.high)
+        if not (self._is_finite() and other._is_finite()):
+            # Opposite infinities; where one operand may be finite instead, the other one is the result.
+            low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
+            opposite = ((self.high == inf) & (other.low == -inf)) | ((self.low == -inf) & (other.high == inf))
+            maybe_nan = _or(maybe_nan, opposite)
+        return self._result("add", lambda a, b: a + b, other, low, high, maybe_nan)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Enclosure | Number) -> Enclosure:
+        return self + -self.operand(other)
+
+    def __rsub__(self, other: Enclosure | Number) -> Enclosure:
+        return self.operand(other) - self
+
+    @quiet
+    def __mul__(self, other: Enclosure | Number) -> Enclosure:
+        """The product; of an enclosure by itself the square."""
+        if other is self:
+            return self._square()
+        other, xp = self.operand(other), self.xp
+        low, high = _corners(xp, _product, self, other)
+        maybe_nan = _or(self.maybe_nan, other.maybe_nan)
+        if not (self._is_finite() and other._is_finite()):
+            one, two = self._has_zero() & other._has_infinity(), other._has_zero() & self._has_infinity()
+            maybe_nan = _or(maybe_nan, one | two)
+        found = self._result("multiply", lambda a, b: a * b, other, low, high, maybe_nan)
+        return self._by_power_of_two(other, found) if self.shape else other._by_power_of_two(self, found)
+
+    __rmul__ = __mul__
+
+    def _by_power_of_two(self, factor: Enclosure, product: Enclosure) -> Enclosure:
+        """A product, which is not rounded where a constant moves the exponents of normal numbers alone."""
+        data_type = self.evaluation.data_type
+        if factor.value.ndim or self.is_exact or not factor.is_exact or data_type is None:
+            return product
+        by = float(factor.value)
+        if abs(frexp(by)[0]) != 0.5:
+            return product
+        xp, of = self.xp, FORMATS[data_type]
+        low, high = (self.low * by, self.high * by) if by > 0 else (self.high * by, self.low * by)
+        is_moved = xp.ones_like(low, dtype=xp.bool)
+        for end in (low, high):
+            size = xp.abs(end)
+            is_moved = is_moved & ((size >= of.normal) & (size <= of.largest) | (end == 0) | ~xp.isfinite(end))
+        low, high = (xp.where(is_moved, *ends) for ends in ((low, product.low), (high, product.high)))
+        return Enclosure(self.evaluation, product.value, low, high, product.maybe_nan)
+
+    def _square(self) -> Enclosure:
+        size = abs(self)
+        low, high = _product(self.xp, size.low, size.low)
+        if size.low is not size.high:
+            high = _product(self.xp, size.high, size.high)[1]
+        return self._result("multiply", lambda a, b: a * b, self, low, high, self.maybe_nan)
+
+    def _result(
+        self, name: str, function: Function, other: Enclosure, low: Array, high: Array, maybe_nan: Array | None
+    ) -> Enclosure:
+        is_known = self.is_exact and other.is_exact and low is high
+        value = low if is_known else function(self.value, other.value)
+        return self.evaluation.result(name, value, low, high, maybe_nan)
+
+    @quiet
+    def __truediv__(self, other: Enclosure | Number) -> Enclosure:
+        other, xp = self.operand(other), self.xp
+        low, high = _corners(xp, _quotient, self, other)
+        maybe_nan = _or(self.maybe_nan, other.maybe_nan)
+        if other.low is not other.high:
+            spans = (xp.signbit(other.low) != xp.signbit(other.high)) & ((self.low != 0) | (self.high != 0))
+            low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
+        of_zeros = self._has_zero() & other._has_zero()
+        if bool(xp.any(of_zeros)):
+            maybe_nan = _or(maybe_nan, of_zeros)
+        if not (self._is_finite() and other._is_finite()):
+            maybe_nan = _or(maybe_nan, self._has_infinity() & other._has_infinity())
+        quotient = self._result("divide", lambda a, b: a / b, other, low, high, maybe_nan)
+        primitive, _ = self.evaluation.primitive("divide")
+        if not primitive.by_reciprocal or self.evaluation.profile.is_precise or self.evaluation.data_type is None:
+            return quotient
+        return either(quotient, self * other.reciprocal())
+
+    def __rtruediv__(self, other: Enclosure | Number) -> Enclosure:
+        return self.operand(other) / self
+
+    @quiet
+    def reciprocal(self) -> Enclosure:
+        """1 / x, by a reciprocal of its own and not by a division."""
+        xp, one = self.xp, self.operand(1.0)
+        low, high = _corners(xp, _quotient, one, self)
+        if self.low is not self.high:
+            spans = xp.signbit(self.low) != xp.signbit(self.high)
+            low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
+        return one._result("reciprocal", lambda a, b: a / b, self, low, high, self.maybe_nan)
+
+    def _is_finite(self) -> bool:
+        xp = self.xp
+        is_finite = bool(xp.all(xp.isfinite(self.low)))
+        return is_finite and (self.low is self.high or bool(xp.all(xp.isfinite(self.high))))
+
+    def _has_zero(self) -> Array:
+        return (self.low <= 0) & (self.high >= 0)
+
+    def _has_infinity(self) -> Array:
+        return (self.low == -inf) | (self.high == inf)
+
+    # --- sums ---
+
+    @quiet
+    def sum(self, axes: Axes) -> Enclosure:
+        """The sum along axes, in any order; they stay, of size 1."""
+        xp = self.xp
+        count = prod(self.shape[axis] for axis in axes)
+        if count == 1:
+            return self
+
+        def along(part: Array) -> Array:
+            return xp.sum(part, axis=axes, keepdims=True)
+
+        def losses(low: Array, high: Array, _: Array, data_type: DataType) -> Losses:
+            return sums.of_terms(xp, self.value, low, high, axes, data_type)
+
+        return self._sum(along, axes, count, losses)
+
+    def mean(self, axes: Axes) -> Enclosure:
+        """The sum along axes divided by the number of its terms."""
+        return self.sum(axes) / prod(self.shape[axis] for axis in axes)
+
+    @quiet
+    def cumulative_sum(self, axis: int) -> Enclosure:
+        """The sums of the terms up to each one along an axis, each in any order."""
+        xp = self.xp
+        sizes = [1] * len(self.shape)
+        sizes[axis] = self.shape[axis]
+        count = xp.reshape(xp.arange(1, sizes[axis] + 1, dtype=xp.float64, device=device(self.value)), tuple(sizes))
+
+        def along(part: Array) -> Array:
+            return xp.cumulative_sum(part, axis=axis)
+
+        def losses(_: Array, __: Array, largest: Array, data_type: DataType) -> Losses:
+            return sums.of_prefixes(xp, self.value, largest, count, along, data_type)
+
+        return self._sum(along, (axis,), count, losses)
+
+    def _sum(
+        self,
+        along: Callable[[Array], Array],
+        axes: Axes,
+        count: Array | int,
+        losses: Callable[[Array, Array, Array, DataType], Losses],
+    ) -> Enclosure:
+        xp, profile, data_type = self.xp, self.evaluation.profile, self.evaluation.data_type
+
+        def any_(mask: Array) -> Array:
+            return along(xp.astype(mask, xp.float64)) > 0
+
+        value = along(self.value)
+        low = value if self.low is self.value else along(self.low)
+        high = low if self.low is self.high else along(self.high)
+        lower, upper, maybe_nan = self.low, self.high, None
+        if self.maybe_nan is not None:
+            maybe_nan = any_(self.maybe_nan)
+        is_finite = self._is_finite()
+        if not is_finite:
+            low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
+            lower, upper = (_finite(xp, lower, upper), _finite(xp, upper, lower))
+        positive, negative = along(xp.clip(upper, 0.0, None)), along(xp.clip(-lower, 0.0, None))
+        if not is_finite:  # opposite infinities, one of which a sum of finite terms may be
+            most = inf if data_type is None else FORMATS[data_type].largest
+            above, below = any_(self.high == inf), any_(self.low == -inf)
+            maybe_nan = _or(maybe_nan, (above & (below | (negative >= most))) | (below & (positive >= most)))
+        parts = (positive, negative)
+        if data_type is None:
+            return self.evaluation.total(value, low, high, parts, count, None, maybe_nan=maybe_nan)
+        # Where all terms are multiples of a unit of the largest sum, all partial sums are numbers of the type.
+        largest = xp.max(positive + negative, axis=axes, keepdims=True)
+        unit = spacing(xp, largest, data_type)
+        is_exact = ~any_((self.low != self.high) | (xp.round(self.low / unit) * unit != self.low))
+        is_exact = is_exact & (largest <= FORMATS[data_type].largest)
+        if profile.subnormals[data_type] is not Subnormals.KEPT:
+            is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
+        if bool(xp.all(is_exact)):
+            lost = Losses(0.0, 0.0, 0.0, 0.0)
+        else:
+            lost = losses(lower, upper, xp.maximum(positive, negative), data_type)
+        return self.evaluation.total(value, low, high, parts, count, lost, is_exact=is_exact, maybe_nan=maybe_nan)
+
+    @quiet
+    def variance(self, axes: Axes) -> Enclosure:
+        """The mean of the squares of how far the elements are from their mean along axes, taken in two passes.
+
+        What the mean is off by, e, adds e^2 alone: the deviations sum up to 0, so what each gains others lose.
+        """
+        xp, evaluation = self.xp, self.evaluation
+        mean = self.mean(axes)
+        off = xp.maximum(mean.high - mean.value, mean.value - mean.low)
+        away = xp.abs(self.value - mean.value)
+        square = away * away
+        radius = 0.0 if self.is_exact else xp.maximum(self.high - self.value, self.value - self.low)
+        # The difference is rounded, which counts twice in its square, and the square is; FLOAT64 rounds these too.
+        part = UNIT * 4
+        if evaluation.data_type is not None:
+            epsilon = FORMATS[evaluation.data_type].epsilon
+            part += epsilon * (2 * evaluation.primitive("add")[1].ulp + evaluation.primitive("multiply")[1].ulp)
+        rounding = part * (1 + part) * (away + radius + off) ** 2
+        low, high = away * (away - 2 * radius) - rounding, (away + radius) ** 2 + rounding
+        is_open = xp.any(~xp.isfinite(low) | ~xp.isfinite(high), axis=axes, keepdims=True)
+        found = Enclosure(evaluation, square, low, high, self.maybe_nan).mean(axes)
+        low, high = xp.clip(found.low, 0.0, None), found.high + off * off * (1 + 2.0**-8)
+        if not bool(xp.any(is_open)):
+            return Enclosure(evaluation, found.value, low, high, found.maybe_nan)
+        # Infinite elements are infinitely far from an infinite mean; other sums may have overflown, or not.
+        is_none = xp.isnan(self.low) | (xp.isinf(self.low) & (self.low == self.high))
+        none = xp.any(is_none, axis=axes, keepdims=True)
+        low, high = (xp.where(none, xp.nan, xp.where(is_open, of, end)) for of, end in ((0.0, low), (inf, high)))
+        return Enclosure(evaluation, found.value, low, high, _or(found.maybe_nan, is_open))
+
+    @quiet
+    def __matmul__(self, other: Enclosure) -> Enclosure:
+        """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
+        arithmetic, 1999): three products of FLOAT64, two where both are known exactly."""
+        xp, evaluation = self.xp, self.evaluation
+        count = self.shape[-1]
+        value, magnitudes = self.value @ other.value, xp.abs(self.value) @ xp.abs(other.value)
+        is_exact, maybe_nan = self.is_exact and other.is_exact, None
+        low, high, radius, most = value, value, 0.0, magnitudes
+        if not is_exact:
+            most = self._most() @ other._most()
+            radius = most - magnitudes + most * (2 * count * UNIT)
+            low, high = value - radius, value + radius
+        whole = None
+        if evaluation.data_type is not None and is_exact:
+            few = magnitudes <= 2.0 / FORMATS[evaluation.data_type].epsilon
+            whole = few & self._is_whole(-1) & other._is_whole(-2)
+        if self.maybe_nan is not None:
+            maybe_nan = xp.any(self.maybe_nan, axis=-1, keepdims=True)
+        if other.maybe_nan is not None:
+            maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
+        parts = tuple(xp.clip((magnitudes + way * value) / 2, 0.0, None) + radius for way in (1.0, -1.0))
+        losses = None
+        if evaluation.data_type is not None:
+            if bool(xp.any(magnitudes >= FORMATS[evaluation.data_type].largest)):
+                # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
+                parts = tuple(part + radius for part in _products_by_sign(xp, self.value, other.value))
+            losses = sums.of_products(xp, self.value, other.value, xp.maximum(*parts), evaluation.data_type)
+        found = evaluation.total(
+            value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
+        )
+        is_finite = xp.isfinite(most)
+        if bool(xp.all(is_finite)):
+            return found
+        if is_exact:  # infinities and NaN are what they are in any order, unless finite products overflow beside them
+            low, high = value, value
+            finite = [xp.where(xp.isfinite(of.value), xp.abs(of.value), 0.0) for of in (self, other)]
+            largest = inf if evaluation.data_type is None else FORMATS[evaluation.data_type].largest
+            maybe_nan = _or(found.maybe_nan, ~is_finite & (finite[0] @ finite[1] >= largest))
+        else:
+            none = xp.any(xp.isnan(self.low), axis=-1, keepdims=True) | xp.any(
+                xp.isnan(other.low), axis=-2, keepdims=True
+            )
+            low, high = (xp.where(none, xp.nan, way) for way in (-inf, inf))
+            maybe_nan = _or(found.maybe_nan, ~is_finite)
+        low, high = xp.where(is_finite, found.low, low), xp.where(is_finite, found.high, high)
+        return Enclosure(evaluation, value, low, high, maybe_nan)
+
+    def _is_whole(self, axis: int) -> Array:
+        """Whether all along an axis, which stays, of size 1, are whole numbers."""
+        return self.xp.all(self.value == self.xp.round(self.value), axis=axis, keepdims=True)
+
+    def _most(self) -> Array:
+        """How far from 0 the elements may be, and from their values besides."""
+        xp = self.xp
+        return xp.abs(self.value) + xp.maximum(self.high - self.value, self.value - self.low)
+
+    # --- the least and the greatest, and what is chosen ---
+
+    @quiet
+    def max(self, axes: Axes) -> Enclosure:
+        """The greatest along axes, which stay, of size 1; beside a NaN it is a NaN or the greatest number."""
+        xp = self.xp
+
+        def along(part: Array) -> Array:
+            return xp.max(xp.where(xp.isnan(part), -inf, part), axis=axes, keepdims=True)
+
+        value = xp.max(self.value, axis=axes, keepdims=True)
+        has_nan = xp.any(self.nan, axis=axes, keepdims=True)
+        is_zero = self.value == 0
+        if self.is_exact and not bool(xp.any(has_nan)) and not bool(xp.any(is_zero & xp.signbit(self.value))):
+            return Enclosure(self.evaluation, value)
+        certain = self.low if self.maybe_nan is None else xp.where(self.maybe_nan, -inf, self.low)
+        none = xp.all(xp.isnan(self.low), axis=axes, keepdims=True)
+        low, high = (xp.where(none, xp.nan, along(part)) for part in (certain, self.high))
+        # Of two zeros either is the greater one.
+        below, above = (self.low == 0) & xp.signbit(self.low), (self.high == 0) & ~xp.signbit(self.high)
+        below, above = (xp.any(mask, axis=axes, keepdims=True) for mask in (below, above))
+        low, high = xp.where((low == 0) & below, -0.0, low), xp.where((high == 0) & above, 0.0, high)
+        return Enclosure(self.evaluation, value, low, high, has_nan)
+
+    def min(self, axes: Axes) -> Enclosure:
+        """The least along axes, which stay, of size 1; beside a NaN it is a NaN or the least number."""
+        return -(-self).max(axes)
+
+    def __gt__(self, other: Enclosure | Number) -> Condition:
+        other = self.operand(other)
+        possible, certain = self.high > other.low, self.low > other.high
+        maybe_nan = _or(self.maybe_nan, other.maybe_nan)
+        return Condition(self.value > other.value, possible, certain if maybe_nan is None else certain & ~maybe_nan)
+
+    def __ge__(self, other: Enclosure | Number) -> Condition:
+        other = self.operand(other)
+        possible, certain = self.high >= other.low, self.low >= other.high
+        maybe_nan = _or(self.maybe_nan, other.maybe_nan)
+        return Condition(self.value >= other.value, possible, certain if maybe_nan is None else certain & ~maybe_nan)
+
+    def __lt__(self, other: Enclosure | Number) -> Condition:
+        return self.operand(other) > self
+
+    def __le__(self, other: Enclosure | Number) -> Condition:
+        return self.operand(other) >= self
+
+    @quiet
+    def to(self, data_type: DataType) -> Enclosure:
+        """As numbers of a type: the nearest, or cut where the profile lets it be."""
+        xp, profile = self.xp, self.evaluation.profile
+        low, high = (nearest(xp, end, data_type) for end in (self.low, self.high))
+        if data_type in profile.cut:
+            low, high = xp.fmin(low, self._cut(self.low, data_type)), xp.fmax(high, self._cut(self.high, data_type))
+        return Enclosure(self.evaluation, self.value, low, high, self.maybe_nan)
+
+    def _cut(self, numbers: Array, data_type: DataType) -> Array:
+        """Without the digits that a type does not have; the largest number in place of what is beyond it."""
+        xp, of = self.xp, FORMATS[data_type]
+        unit = spacing(xp, numbers, data_type)
+        cut = xp.clip(xp.trunc(numbers / unit) * unit, -of.largest, of.largest)
+        return xp.where(xp.isfinite(numbers), cut, numbers)
+
+    def computed_in(self, data_type: DataType | None) -> Enclosure:
+        """The same numbers, with which operations are computed in another type from here on."""
+        found = self.each(lambda part: part)
+        found.evaluation = replace(self.evaluation, data_type=data_type)
+        return found
+
+    def opened(self, where: Array) -> Enclosure:
+        """With anything in some places, NaN too."""
+        xp = self.xp
+        if not bool(xp.any(where)):
+            return self
+        low, high = (xp.where(where, end, of) for end, of in ((-inf, self.low), (inf, self.high)))
+        return Enclosure(self.evaluation, self.value, low, high, _or(self.maybe_nan, where))
+
+    @quiet
+    def rounded(self, data_type: DataType) -> tuple[Array, Array, Array]:
+        """Of an output of a type, which holds these numbers rounded or cut: the nearest numbers to the exact values,
+        the least that are right, and the greatest; where none is, 1 and -1.
+
+        The nearest number to the exact value is right whatever else is.
+        """
+        xp, of, kind = self.xp, FORMATS[data_type], getattr(self.xp, data_type.name.lower())
+        values, least, most = (xp.astype(part, kind) for part in (self.value, self.low, self.high))
+        infinity = xp.full_like(values, inf)
+        least = xp.where(xp.astype(least, xp.float64) < self.low, xp.nextafter(least, infinity), least)
+        least = xp.where(self.low <= -of.beyond, -infinity, least)
+        most = xp.where(xp.astype(most, xp.float64) > self.high, xp.nextafter(most, -infinity), most)
+        most = xp.where(self.high >= of.beyond, infinity, most)
+        if data_type in self.evaluation.profile.cut:
+            largest, is_beyond = xp.full_like(values, of.largest), xp.isfinite(self.value)
+            least = xp.where(is_beyond & (least == inf), largest, least)
+            most = xp.where(is_beyond & (most == -inf), -largest, most)
+        is_none, one = xp.isnan(self.low), xp.ones_like(values)
+        least, most = (
+            xp.where(is_none, way, end) for way, end in ((one, xp.fmin(least, values)), (-one, xp.fmax(most, values)))
+        )
+        return xp.where(xp.isnan(values), xp.full_like(values, xp.nan), values), least, most
+
+    def expectation(self, data_type: DataType) -> Expectation:
+        """What is right of an output of a type, which holds these numbers rounded or cut: on the host."""
+        values, least, most = (np.asarray(part) for part in self.rounded(data_type))
+        is_nan = np.asarray(self.nan)
+        within = Within(_bits(least), _bits(most), is_nan if is_nan.any() else None, exact=np.asarray(self.value))
+        return Expectation(_bits(values), within=within)
+
+
+class Condition(NamedTuple):
+    """A comparison of enclosures: what it is of their values, where it may be true and where it must be."""
+
+    value: Array
+    possible: Array
+    certain: Array
+
+    def __invert__(self) -> Condition:
+        return Condition(~self.value, ~self.certain, ~self.possible)
+
+
+def known(mask: Array) -> Condition:
+    """Of what is told from exact numbers."""
+    return Condition(mask, mask, mask)
+
+
+@quiet
+def where(condition: Condition, one: Enclosure, other: Enclosure | Number) -> Enclosure:
+    """The elements of one where a condition holds, else those of the other; where it may be either, both."""
+    xp, other = one.xp, one.operand(other)
+
+    def chosen(mask: Array, first: Array, second: Array) -> Array:
+        return xp.where(mask, first, second)
+
+    value = chosen(condition.value, one.value, other.value)
+    open_ = condition.possible & ~condition.certain
+    if one.is_exact and other.is_exact and not bool(xp.any(open_)):
+        return Enclosure(one.evaluation, value)
+    low, high = (chosen(condition.certain, *pair) for pair in ((one.low, other.low), (one.high, other.high)))
+    maybe_nan = None
+    if one.maybe_nan is not None or other.maybe_nan is not None:
+        masks = [xp.zeros_like(open_) if of.maybe_nan is None else of.maybe_nan for of in (one, other)]
+        maybe_nan = chosen(condition.certain, *masks) | (open_ & (masks[0] | masks[1]))
+    if bool(xp.any(open_)):
+        both = either(one, other)
+        low, high = chosen(open_, both.low, low), chosen(open_, both.high, high)
+        maybe_nan = _or(maybe_nan, open_ & both.nan)
+    return Enclosure(one.evaluation, value, low, high, maybe_nan)
+
+
+@quiet
+def either(*choices: Enclosure) -> Enclosure:
+    """The hull of what implementations may choose from; the value is that of the first."""
+    xp = choices[0].xp
+    low, high = _hull(xp, [of.low for of in choices], [of.high for of in choices])
+    nan = reduce(lambda a, b: a | b, [of.nan for of in choices])
+    maybe_nan = nan if bool(xp.any(nan)) else None
+    value = choices[0].value
+    if len({id(of.low) for of in choices} | {id(of.high) for of in choices}) == 1:
+        low = high = choices[0].low
+    return Enclosure(choices[0].evaluation, value, low, high, maybe_nan)
+
+
+def stack(parts: Sequence[Enclosure], axis: int = 0) -> Enclosure:
+    """Enclosures of the same sizes along a new axis."""
+    return _joined(parts, lambda xp, arrays: xp.stack(arrays, axis=axis))
+
+
+def concatenate(parts: Sequence[Enclosure], axis: int) -> Enclosure:
+    """Enclosures one behind the other along an axis."""
+    return _joined(parts, lambda xp, arrays: xp.concat(arrays, axis=axis))
+
+
+def _joined(parts: Sequence[Enclosure], join: Callable[[Any, list[Array]], Array]) -> Enclosure:
+    xp = parts[0].xp
+    value = join(xp, [part.value for part in parts])
+    if all(part.is_exact for part in parts):
+        return Enclosure(parts[0].evaluation, value)
+    low, high = join(xp, [part.low for part in parts]), join(xp, [part.high for part in parts])
+    nan = join(xp, [part.nan for part in parts])
+    return Enclosure(parts[0].evaluation, value, low, high, nan if bool(xp.any(nan)) else None)
+
+
+# --- arithmetic of FLOAT64, rounded outward ---------------------------------------------------------------------------
+
+
+def _sum(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
+    """Exact where the error of the sum, which FLOAT64 has (Knuth's TwoSum), is 0."""
+    total = one + other
+    of_other = total - one
+    error = (one - (total - of_other)) + (other - of_other)
+    return outward(xp, total, (error != 0) & ~xp.isnan(error))
+
+
+def _product(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
+    is_exact = (is_short(xp, one) & is_short(xp, other)) | (one == 0) | (other == 0)
+    return outward(xp, one * other, ~is_exact)
+
+
+def _quotient(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
+    found = one / other
+    is_exact = is_short(xp, found) & is_short(xp, other) & (found * other == one)
+    return outward(xp, found, ~(is_exact | (one == 0) | xp.isinf(other)))
+
+
+def _corners(
+    xp: Any, operation: Callable[..., tuple[Array, Array]], one: Enclosure, other: Enclosure
+) -> tuple[Array, Array]:
+    """The least and the greatest of an operation that has both where each operand is at an end."""
+    ends = [[of.low] if of.low is of.high else [of.low, of.high] for of in (one, other)]
+    found = [operation(xp, a, b) for a in ends[0] for b in ends[1]]
+    if len(found) == 1:
+        return found[0]
+    low, high = _hull(xp, [low for low, _ in found], [high for _, high in found])
+    is_wide = (one.low < one.high) | (other.low < other.high)
+    is_lost = xp.isnan(low) & is_wide & ~xp.isnan(one.low) & ~xp.isnan(other.low)
+    if bool(xp.any(is_lost)):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
+        low, high = xp.where(is_lost, -0.0, low), xp.where(is_lost, 0.0, high)
+    return low, high
+
+
+def _hull(xp: Any, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]:
+    """The least and the greatest number of several, -0 before +0; NaN where none is a number."""
+    low, high = reduce(xp.fmin, lows), reduce(xp.fmax, highs)
+    return zeros(xp, low, high, lows, highs)
+
+
+def _products_by_sign(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
+    """How large the sums of the positive and of the negative products of rows and columns are, without the sign."""
+    above, below = ([xp.clip(way * part, 0.0, None) for part in (one, other)] for way in (1.0, -1.0))
+    return above[0] @ above[1] + below[0] @ below[1], above[0] @ below[1] + below[0] @ above[1]
+
+
+def _finite(xp: Any, numbers: Array, others: Array) -> Array:
+    """The numbers where they are finite, else the others where these are, else 0."""
+    return xp.where(xp.isfinite(numbers), numbers, xp.where(xp.isfinite(others), others, 0.0))
+
+
+def _or(one: Array | None, other: Array | None) -> Array | None:
+    return other if one is None else one if other is None else one | other
+
+
+def _bits(numbers: Array) -> Array:
+    return np.ascontiguousarray(numbers).view(UNSIGNED[numbers.itemsize]).reshape(numbers.shape)
+
+
+def zeros(xp: Any, low: Array, high: Array, lows: Sequence[Array], highs: Sequence[Array]) -> tuple[Array, Array]:
+    """The ends of enclosures, with zeros of both signs where they come of zeros of both."""
+    for part in lows if bool(xp.any(low == 0)) else ():
+        low = xp.where((low == 0) & (part == 0) & xp.signbit(part), -0.0, low)
+    for part in highs if bool(xp.any(high == 0)) else ():
+        high = xp.where((high == 0) & (part == 0) & ~xp.signbit(part), 0.0, high)
+    return low, high

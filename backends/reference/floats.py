@@ -1,0 +1,80 @@
+"""FLOAT64's arithmetic on arrays of NumPy's or torch's, and the types that its numbers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.spec.datatypes import DataType
+
+Array = Any  # of NumPy or of torch
+P = ParamSpec("P")
+R = TypeVar("R")
+
+UNIT = 2.0**-52  # of FLOAT64, as a part of a number: twice what an operation that rounds to nearest is off by
+OWN_ERROR = 2.0**-49  # of FLOAT64's functions, likewise
+OUTWARD = 1.0 + 2.0**-28  # what an error is multiplied by: more than FLOAT64 loses where it is added to a number
+LEAST = 2.0**-1074  # of FLOAT64's numbers above 0
+EXPONENT = 0x7FF0000000000000  # of FLOAT64's bits
+
+
+def quiet(function: Callable[P, R]) -> Callable[P, R]:
+    """The function without NumPy's warnings of infinities and NaN, which are results like others here."""
+
+    @wraps(function)
+    def silenced(*arguments: P.args, **options: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*arguments, **options)
+
+    return silenced
+
+
+class Format(NamedTuple):
+    """A floating-point type: its last place as a part of a number, its least number above 0, the least and the largest
+    that are normal, and the power of two that comes after."""
+
+    epsilon: float
+    subnormal: float
+    normal: float
+    largest: float
+    beyond: float
+
+
+def _format(data_type: DataType) -> Format:
+    info = np.finfo(NUMBERS[data_type])
+    eps, least, normal, largest = map(float, (info.eps, info.smallest_subnormal, info.smallest_normal, info.max))
+    return Format(eps, least, normal, largest, 2.0 ** int(info.maxexp))
+
+
+FORMATS = {data_type: _format(data_type) for data_type in (DataType.FLOAT16, DataType.FLOAT32)}
+
+
+@quiet
+def spacing(xp: Any, numbers: Array, data_type: DataType) -> Array:
+    """A unit in the last place of a type at each number, that of the largest one beyond it."""
+    of = FORMATS[data_type]
+    powers = (numbers.view(xp.int64) & EXPONENT).view(xp.float64)
+    return xp.clip(powers * of.epsilon, of.subnormal, of.beyond * of.epsilon / 2)
+
+
+@quiet
+def nearest(xp: Any, numbers: Array, data_type: DataType) -> Array:
+    """The nearest numbers of a type, infinite beyond the largest one."""
+    return xp.astype(xp.astype(numbers, getattr(xp, data_type.name.lower())), xp.float64)
+
+
+def is_short(xp: Any, numbers: Array) -> Array:
+    """Which numbers FLOAT32 has: FLOAT64 has products of two."""
+    return nearest(xp, numbers, DataType.FLOAT32) == numbers
+
+
+def outward(xp: Any, numbers: Array, is_inexact: Array) -> tuple[Array, Array]:
+    """The numbers that an inexact operation of FLOAT64 may stand for; the same array twice where all are exact."""
+    if not bool(xp.any(is_inexact)):
+        return numbers, numbers
+    slack = xp.where(is_inexact & xp.isfinite(numbers), xp.abs(numbers) * UNIT + LEAST, 0.0)
+    return numbers - slack, numbers + slack

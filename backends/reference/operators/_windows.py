@@ -1,0 +1,58 @@
+"""Which elements windows see that slide over an image, and which windows an element is seen by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from dml_conformance.backends.reference.floats import Array
+from dml_conformance.spec.operators._windows import FIRST, Window
+
+
+def seen(window: Window, length: int, count: int) -> Array:
+    """By window and element of it, the place along a dimension of `length` elements; `length` is the padding."""
+    places = np.arange(count)[:, None] * window.stride + np.arange(window.size) * window.dilation - window.before
+    return np.where((places >= 0) & (places < length), places, length)
+
+
+def seeing(window: Window, length: int, count: int) -> Array:
+    """By place and element of a window, which of `length` windows has that element there; `length` for none.
+
+    Args:
+        window: what slides along the dimension.
+        length: how many windows there are.
+        count: how many places are looked at, from the first behind the padding on.
+    """
+    starts = np.arange(count)[:, None] + window.before - np.arange(window.size) * window.dilation
+    found, rest = np.divmod(starts, window.stride)
+    return np.where((rest == 0) & (found >= 0) & (found < length), found, length)
+
+
+def gathered(numbers: Array, places: Sequence[Array]) -> Array:
+    """What is at the places of each spatial dimension, 0 behind the last one.
+
+    Returns:
+        Batch, channels, the rows of all places, then their columns.
+    """
+    xp = array_namespace(numbers)
+    for d, place in enumerate(places):
+        axis = FIRST + 2 * d
+        behind = xp.zeros_like(numbers[(slice(None),) * axis + (slice(0, 1),)])
+        padded = xp.concat([numbers, behind], axis=axis)
+        index = xp.asarray(place.reshape(-1), device=device(numbers))
+        sizes = (*numbers.shape[:axis], *place.shape, *numbers.shape[axis + 1 :])
+        numbers = xp.reshape(xp.take(padded, index, axis=axis), sizes)
+    rank = len(places)
+    rows, columns = ([FIRST + first + 2 * d for d in range(rank)] for first in (0, 1))
+    return xp.permute_dims(numbers, (0, 1, *rows, *columns))
+
+
+def counted(places: Sequence[Array], lengths: Sequence[int]) -> Any:
+    """How many elements of each window are not in the padding."""
+    total = np.ones((), np.int64)
+    for place, length in zip(places, lengths, strict=True):
+        total = np.multiply.outer(total, (place < length).sum(axis=1))
+    return total

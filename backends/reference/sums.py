@@ -1,0 +1,109 @@
+"""How far sums may be off that are added up in any order, in FLOAT64: what each of their additions may lose.
+
+The result of an addition is the sum of some of the terms, so no larger than as many of the largest positive ones, or of
+the negative ones. Rounded to nearest it loses half a unit in its last place or less, and no more than the lesser of the
+two numbers; cut, twice that, but where their signs differ a whole unit of however little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log2, prod, sqrt
+from typing import Any, NamedTuple
+
+from dml_conformance.backends.reference.floats import FORMATS, Array, spacing
+from dml_conformance.spec.datatypes import DataType
+
+Axes = tuple[int, ...]
+
+
+class Losses(NamedTuple):
+    """What n - 1 additions may lose.
+
+    Attributes:
+        cut: what they lose together at most where they are cut.
+        total: the same where they are rounded to nearest.
+        root: the root of the sum of the squares of what each loses then.
+        drift: what they come to where they are alike, in which case it may be more than a multiple of the root.
+    """
+
+    cut: Array
+    total: Array
+    root: Array
+    drift: Array
+
+
+def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_type: DataType) -> Losses:
+    """Of finite terms between two arrays, added up along axes, which the result has with size 1.
+
+    The largest results are those that come of adding the largest terms first.
+    """
+    count = prod(value.shape[axis] for axis in axes)
+    kept = [axis for axis in range(value.ndim) if axis not in axes]
+    sizes = tuple(1 if axis in axes else size for axis, size in enumerate(value.shape))
+
+    def rows(part: Array) -> Array:
+        return xp.reshape(xp.permute_dims(part, (*kept, *axes)), (*(value.shape[axis] for axis in kept), count))
+
+    def largest_first(part: Array) -> Array:
+        return xp.cumulative_sum(xp.flip(xp.sort(rows(xp.clip(part, 0.0, None)), axis=-1), axis=-1), axis=-1)
+
+    partial, has_signs = largest_first(high), bool(xp.any(low < 0))
+    if has_signs:
+        partial = xp.maximum(partial, largest_first(-low))
+    half = 0.5 * spacing(xp, partial[..., 1:] * (1.0 + count * FORMATS[data_type].epsilon), data_type)
+    # In a tree the lesser of the two may be a sum of such terms, of a term at most log2(n) times.
+    lesser = xp.sort(rows(xp.maximum(xp.abs(low), xp.abs(high))), axis=-1)[..., :-1] * max(1.0, log2(count))
+    losses = xp.minimum(half, lesser)
+    cut = 2.0 * half if has_signs else xp.minimum(2.0 * half, lesser)
+    root = xp.sqrt(xp.sum(losses * losses, axis=-1))
+    drift = _drift(
+        xp, value, xp.reshape(2.0 * half[..., -1], sizes), lambda part: xp.sum(part, axis=axes, keepdims=True)
+    )
+    cut, total, root = (xp.reshape(part, sizes) for part in (xp.sum(cut, axis=-1), xp.sum(losses, axis=-1), root))
+    return Losses(cut, total, root, drift)
+
+
+def of_prefixes(
+    xp: Any, value: Array, largest: Array, count: Array, along: Callable[[Array], Array], data_type: DataType
+) -> Losses:
+    """Of sums of the first `count` terms, the positive or negative ones of which come to `largest`."""
+    unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
+    total = (count - 1) * unit
+    return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, _drift(xp, value, unit, along))
+
+
+def of_products(xp: Any, one: Array, other: Array, largest: Array, data_type: DataType) -> Losses:
+    """Of products of matrices, the positive or negative terms of whose elements come to `largest`."""
+    count = one.shape[-1]
+    unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
+    total = (count - 1) * unit
+    (repeats, vanishes), (also, others) = _habits(xp, one, -1), _habits(xp, other, -2)
+    drift = xp.where((repeats & also) | vanishes | others, inf, 0.0)
+    return Losses(total, total / 2, sqrt(count - 1) * unit / 2, drift)
+
+
+def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) -> Array:
+    """What a sum gains where each term is rounded to a unit of its last place, or to a half or a quarter of it.
+
+    So it is while the sum that it is added to has that unit. It is little where some errors are above 0 and others
+    below; it is much where terms repeat, or are so small that all are lost.
+    """
+    found = 0.0
+    for quantum in (unit, unit / 2, unit / 4):
+        error = xp.round(terms / quantum) * quantum - terms
+        error = xp.where(xp.isfinite(error), error, 0.0)
+        found = found + xp.abs(along(xp.where(terms > 0, error, 0.0))) + xp.abs(along(xp.where(terms < 0, error, 0.0)))
+    return found
+
+
+def _habits(xp: Any, numbers: Array, axis: int) -> tuple[Array, Array]:
+    """Of each row, or column, whether a number other than 0 stands in it twice, and whether more than one in 16 are
+    nothing beside their mean, among some hundred that are spread over it."""
+    sizes = xp.abs(numbers)
+    step = max(1, numbers.shape[axis] // 64)
+    some = xp.sort(sizes[..., ::step] if axis == -1 else sizes[..., ::step, :], axis=axis)
+    one, next_ = (some[..., :-1], some[..., 1:]) if axis == -1 else (some[..., :-1, :], some[..., 1:, :])
+    repeats = xp.any((one == next_) & (one != 0), axis=axis, keepdims=True)
+    little = (some > 0) & (some < 2.0**-12 * xp.mean(sizes, axis=axis, keepdims=True))
+    return repeats, xp.sum(xp.astype(little, xp.int64), axis=axis, keepdims=True) > some.shape[axis] // 16

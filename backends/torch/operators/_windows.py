@@ -1,0 +1,74 @@
+"""Windows that slide over an image, as views in which elements overlap, and written back to their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dml_conformance.backends.torch.operators import PlanError
+
+
+def window_counts(desc: Any, sizes: Sequence[int], spatial: Sequence[int]) -> list[int]:
+    """How many windows of these sizes there are along each spatial dimension of an image."""
+    arrays = (sizes, desc.strides, desc.dilations, desc.start_padding, desc.end_padding)
+    if not spatial or any(len(array) != len(spatial) for array in arrays):
+        raise PlanError(f"the arrays have {[len(array) for array in arrays]} entries, the image {len(spatial)} of them")
+    counts = []
+    for size, window, stride, dilation, before, behind in zip(spatial, *arrays, strict=True):
+        room = size + before + behind - dilation * (window - 1) - 1
+        if not window or not stride or room < 0:
+            raise PlanError(
+                f"a window of {window} by {stride}, {dilation} apart, over {size + before + behind} elements"
+            )
+        counts.append(room // stride + 1)
+    return counts
+
+
+def window_view(desc: Any, source: Tensor, sizes: Sequence[int], counts: Sequence[int]) -> Tensor:
+    """Batch, channels, the elements of a window, the windows: a view of the image padded with zeros."""
+    pads = [n for pair in zip(desc.start_padding[::-1], desc.end_padding[::-1], strict=True) for n in pair]
+    padded = functional.pad(source, pads).contiguous()
+    of_image, of_rows = padded.stride()[:2], padded.stride()[2:]
+    within = [stride * dilation for stride, dilation in zip(of_rows, desc.dilations, strict=True)]
+    between = [stride * step for stride, step in zip(of_rows, desc.strides, strict=True)]
+    return padded.as_strided((*source.shape[:2], *sizes, *counts), (*of_image, *within, *between))
+
+
+def add_windows(
+    desc: Any, columns: Tensor, sizes: Sequence[int], counts: Sequence[int], padded: Sequence[int]
+) -> Tensor:
+    """Every element of windows added to its place in a padded image.
+
+    Args:
+        desc: has the strides and dilations.
+        columns: batch, channels, the elements of a window together with the windows.
+        sizes: of a window.
+        counts: of the windows.
+        padded: spatial sizes of the image.
+    """
+    batch, channels = columns.shape[:2]
+    row = columns.new_zeros(batch * channels, prod(padded))
+    places = _places(desc, sizes, counts, padded, columns.device)
+    row.index_add_(1, places, columns.reshape(row.shape[0], -1))
+    return row.view(batch, channels, *padded)
+
+
+def _places(
+    desc: Any, window: Sequence[int], counts: Sequence[int], padded: Sequence[int], device: torch.device
+) -> Tensor:
+    """Where each element of each window stands in the row of the padded image, window elements first."""
+    found = torch.zeros((), dtype=torch.int64, device=device)
+    rank = len(counts)
+    for d in range(rank):
+        within = torch.arange(window[d], device=device) * desc.dilations[d]
+        between = torch.arange(counts[d], device=device) * desc.strides[d]
+        along = (within[:, None] + between).mul_(prod(padded[d + 1 :]))
+        sizes = [1] * (2 * rank)
+        sizes[d], sizes[rank + d] = along.shape
+        found = found + along.view(sizes)
+    return found.reshape(-1)

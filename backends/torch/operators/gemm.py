@@ -1,0 +1,35 @@
+"""DML_OPERATOR_GEMM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.spec.field_kinds import enumeration
+
+_TRANSPOSED = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
+_INPUTS = ("a_tensor", "b_tensor", "c_tensor")
+
+
+def gemm(desc: Any, tensors: Tensors) -> Tensors:
+    """`activation(Alpha * a @ b + Beta * c)`, in FLOAT32."""
+    a, b = tensors["a_tensor"], tensors["b_tensor"]
+    a = a.mT if desc.trans_a == _TRANSPOSED else a
+    b = b.mT if desc.trans_b == _TRANSPOSED else b
+    if a.shape[:-2] != b.shape[:-2]:
+        raise PlanError(f"a batch of {tuple(a.shape[:-2])} and one of {tuple(b.shape[:-2])}")
+    found = torch.matmul(a.float(), b.float()) * desc.alpha
+    if "c_tensor" in tensors:
+        c = tensors["c_tensor"]
+        if c.shape != found.shape:
+            raise PlanError(f"CTensor has sizes {tuple(c.shape)}, the product {tuple(found.shape)}")
+        found = found + c.float() * desc.beta
+    return {"output_tensor": activated(desc.fused_activation, found).to(tensors["a_tensor"].dtype)}
+
+
+OPERATORS = {
+    "GEMM": TorchOperator(gemm, ((*_INPUTS, "output_tensor"),), frozenset(_INPUTS), fault=fusion_fault),
+}

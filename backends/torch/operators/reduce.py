@@ -1,0 +1,72 @@
+"""DML_OPERATOR_REDUCE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._numbers import narrow, widen
+from dml_conformance.backends.torch.operators._order import UNSIGNED
+from dml_conformance.backends.torch.operators.arg_reduce import arg_reduce
+from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.levels import Level
+
+_FUNCTION = enumeration("DML_REDUCE_FUNCTION")
+_PLACES = {_FUNCTION.ARGMAX: torch.argmax, _FUNCTION.ARGMIN: torch.argmin}
+_BITS = {torch.uint8: torch.int8, torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+# Of rows; integers are those of 64 bits.
+_ROWS: dict[int, Callable[[Tensor], Tensor]] = {
+    _FUNCTION.AVERAGE: lambda rows: rows.mean(-1),
+    _FUNCTION.L1: lambda rows: rows.abs().sum(-1),
+    _FUNCTION.L2: lambda rows: rows.square().sum(-1).sqrt(),
+    _FUNCTION.LOG_SUM: lambda rows: rows.sum(-1).log(),
+    _FUNCTION.LOG_SUM_EXP: lambda rows: rows.logsumexp(-1),
+    _FUNCTION.MAX: lambda rows: rows.amax(-1),
+    _FUNCTION.MIN: lambda rows: rows.amin(-1),
+    _FUNCTION.MULTIPLY: lambda rows: rows.prod(-1),
+    _FUNCTION.SUM: lambda rows: rows.sum(-1),
+    _FUNCTION.SUM_SQUARE: lambda rows: rows.square().sum(-1),
+}
+_ORDERED = (_FUNCTION.MAX, _FUNCTION.MIN)
+
+
+def reduce(desc: Any, tensors: Tensors) -> Tensors:
+    """`output[c] = Function(input[c, Axes])`, of FLOAT16 in FLOAT32."""
+    source = tensors["input_tensor"]
+    if desc.function in _PLACES:
+        return arg_reduce(_PLACES[desc.function], desc, tensors)
+    if any(axis >= source.dim() for axis in desc.axes):
+        raise PlanError(f"Axes are {desc.axes}, InputTensor has {source.dim()} dimensions")
+    kept = [d for d in range(source.dim()) if d not in desc.axes]
+    sizes = [1 if d in desc.axes else size for d, size in enumerate(source.shape)]
+    if source.is_meta:
+        return {"output_tensor": torch.empty(sizes, dtype=source.dtype, device=source.device)}
+    rows = source.permute(*kept, *sorted(set(desc.axes))).reshape([source.shape[d] for d in kept] + [-1])
+    found = _of_rows(desc.function, rows)
+    return {"output_tensor": found.reshape(sizes)}
+
+
+def _of_rows(function: int, rows: Tensor) -> Tensor:
+    dtype = rows.dtype
+    if rows.is_floating_point():
+        return _ROWS[function](rows.float()).to(dtype)
+    if function in _ORDERED:
+        return narrow(_ROWS[function](widen(rows)), dtype)
+    if dtype not in UNSIGNED:
+        return _ROWS[function](rows.to(torch.int64)).to(dtype)
+    if function == _FUNCTION.L1:  # magnitudes are what they are
+        function = _FUNCTION.SUM
+    bits = _ROWS[function](rows.view(_BITS[dtype]).to(torch.int64))
+    return bits.to(_BITS[dtype]).view(dtype)
+
+
+def _fault(desc: Any, level: Level) -> str:
+    of, to = desc.input_tensor.data_type, desc.output_tensor.data_type
+    return "" if desc.function in _PLACES or of == to else f"OutputTensor is {to.name}, InputTensor is {of.name}"
+
+
+OPERATORS = {"REDUCE": TorchOperator(reduce, (), frozenset({"input_tensor"}), fault=_fault)}

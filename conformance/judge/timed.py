@@ -1,0 +1,95 @@
+"""The memory of a case that is timed: poisoned and guarded as any other, of large outputs a sample is looked at."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from dml_conformance.backends.base import Backend, Bytes, Execution
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.reference import expected_output, expected_parts
+from dml_conformance.backends.reference.operators import CUTS
+from dml_conformance.backends.reference.parts import boxes
+from dml_conformance.backends.timing import time_execution
+from dml_conformance.conformance.judge.memory import CaseMemory, Expected, OutputMemory, Sample, allowed_elements
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.case import Case, Placement
+from dml_conformance.spec.operator import Slot, outputs
+
+BOX = 1024  # elements that are looked at in one place
+MOST_BOXES = 8
+# Elements of an output, up to which all that an operator computes is computed where no part of it can be alone.
+MOST_WHOLE = 2**18
+NOTHING = Sample(())
+_RANDOM = secrets.SystemRandom()
+
+
+class TimedMemory:
+    """The memory of a case that is timed, and what is right in it.
+
+    Args:
+        case: it.
+        placement: how its tensors are bound.
+        contents: of its inputs, by slot.
+        profile: the bounds that results of arithmetic are held to.
+
+    Attributes:
+        read: the inputs, by slot.
+        written: the outputs; empty before the first run.
+        expected: what is right of the outputs; no box where only the whole could be computed, and that takes too long.
+    """
+
+    def __init__(self, case: Case, placement: Placement, contents: Mapping[str, Bytes], profile: Profile) -> None:
+        self._case = case
+        self._memory = CaseMemory(case.desc, placement)
+        self.read = self._memory.put_inputs(contents)
+        self._sources = {key: each.binding for key, each in self.read.items()}
+        self.written: dict[str, OutputMemory] = {}
+        self._is_poisoned = False
+        self.expected = self._expected(profile)
+
+    def run(self, backend: Backend, repeats: int, *, cold: bool = False) -> list[float]:
+        """Seconds of each of `repeats` runs; raises as `time_execution`. `fetch` brings what the last one left."""
+        desc, level = self._case.desc, self._case.level
+        if not self._is_poisoned:
+            for slot in outputs(desc):
+                self.written[slot.key] = self._memory.poison(
+                    slot, self.expected[slot.key], allowed=lambda part: allowed_elements(part, desc, self._sources)
+                )
+        self._is_poisoned = isinstance(backend, IsolatedBackend)  # which works on a copy
+        targets = {key: each.binding for key, each in self.written.items()}
+        return time_execution(backend, Execution(desc, level, self._sources, targets), repeats, cold=cold)
+
+    def fetch(self, backend: Backend) -> None:
+        """Have the outputs hold what the last run left.
+
+        Raises:
+            StrayWrite: something was written beside the resources.
+        """
+        self._is_poisoned = False
+        if isinstance(backend, IsolatedBackend):
+            backend.fetch_timed()
+
+    def is_untouched(self, slot: Slot) -> bool:
+        """Whether an output of which nothing is known holds what it held before the runs."""
+        found, expected = self.written[slot.key], self.expected[slot.key]
+        if expected is not NOTHING or found.poison is None:
+            return False
+        return found.elements.tobytes() == found.poison.tobytes()
+
+    def _expected(self, profile: Profile) -> dict[str, Expected]:
+        desc = self._case.desc
+        elements = {slot.key: slot.tensor.element_count for slot in outputs(desc)}
+        if max(elements.values()) <= MOST_BOXES * BOX:
+            return {**expected_output(desc, self._sources, profile)}
+        if max(elements.values()) > MOST_WHOLE and desc.operator not in CUTS:
+            return dict.fromkeys(elements, NOTHING)
+        whole = expected_parts(desc, self._sources, profile)
+        found: dict[str, Expected] = {}
+        for slot in outputs(desc):
+            every = list(boxes(slot.tensor.sizes, BOX))
+            chosen = (
+                every if len(every) <= MOST_BOXES else [every[0], every[-1], *_RANDOM.sample(every, MOST_BOXES - 2)]
+            )
+            found[slot.key] = Sample(tuple((box, whole[slot.key].cut(box)) for box in chosen))
+        return found
