@@ -26,7 +26,10 @@ SPECS = (
         shape=shape,
         own_rules=(
             output_sizes_rule(
-                "ACTIVATION_RELU_GRAD", Source(PAGE, "Tensor constraints"), shapes_comparable("ACTIVATION_RELU_GRAD")
+                "ACTIVATION_RELU_GRAD",
+                Source(PAGE, "Tensor constraints"),
+                shapes_comparable("ACTIVATION_RELU_GRAD"),
+                is_any=True,
             ),
         ),
         execution_rules=(
