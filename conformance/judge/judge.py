@@ -334,7 +334,7 @@ class Judge:
         first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
-        first = first._replace(errors=_errors(case, written, expected))  # those of a repetition are no others
+        first = first._replace(errors=self.errors(case, written, expected))  # those of a repetition are no others
         if pending.needed > LACKING_BYTES:
             return first  # a repetition of a large case takes minutes, and poison is never what is expected
         self._executed += 1
@@ -444,7 +444,7 @@ class Judge:
                 rule = f"{case.operator}.values" if is_values else pending.rule
                 if found.inaccurate == found.wrong and accuracy in execution_rules(case.operator, case.level):
                     rule, reason = accuracy, f"{reason} by more than they may"
-                errors = _errors(case, written, expected)
+                errors = self.errors(case, written, expected)
                 return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found, errors=errors)
             unwritten.look(slot.key, written[slot.key], expected[slot.key])
         return passed
@@ -511,6 +511,16 @@ class Judge:
         reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
         return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
 
+    def errors(
+        self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]
+    ) -> Errors | None:
+        """How far the results of a case are from the exact ones."""
+        return errors_of(
+            (written[slot.key].elements[box], part, slot.tensor.data_type)
+            for slot in outputs(case.desc)
+            for box, part in expected[slot.key].parts()
+        )
+
     def _known(self, case: Case, answer: str) -> str:
         """What a reason ends with where DirectML's own library is on record for the same; it excuses nothing."""
         level = self.capabilities.decides_at or case.level
@@ -527,15 +537,6 @@ def expected_results(
         return expected_output(pending.case.desc, read, profile)
     compute = expected_parts if pending.needed > LARGE_BYTES else expected_output
     return compute(pending.case.desc, read, profile)
-
-
-def _errors(case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> Errors | None:
-    """How far the results of a case are from the exact ones."""
-    return errors_of(
-        (written[slot.key].elements[box], part, slot.tensor.data_type)
-        for slot in outputs(case.desc)
-        for box, part in expected[slot.key].parts()
-    )
 
 
 def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindings) -> OutputComparison:

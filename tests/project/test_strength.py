@@ -13,9 +13,10 @@ from judged_tasks import records_left
 from places import ROOT
 from strength import __main__ as command
 from strength import measure as measure_module
+from strength import score as score_module
 from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
-from strength.measure import BY_RULE, EVERY_FAMILY, Outcome, Plan, Planted, measure, measure_at, planted
+from strength.measure import BY_RULE, EVERY_FAMILY, Kill, Outcome, Plan, Planted, measure, measure_at, planted
 from strength.mutants import FAMILIES, MUTANTS, Mutant
 from strength.mutants.memory import LastElementUnwritten
 from strength.mutants.shapes import RepeatsElements
@@ -31,7 +32,7 @@ from strength.rule_mutants import (
     overdone,
     witnesses,
 )
-from strength.score import PROMISED, Score, behaviour_digest
+from strength.score import PROMISED, Score, behaviour_digest, go_on
 from strength.steps import steps
 from strength.streams import Streams
 
@@ -91,7 +92,7 @@ def test_a_campaign_needs_as_many_cases(mutant: type[Mutant]) -> None:
     plan = Plan(("TILE",), (level,), budgets=("quick",), with_witnesses=False)
     name = "forgets TILE.repeats" if name == "<lambda>" else name
     (outcome,) = (o for o in measure_at(plan, ("TILE", level)) if o.mutant == name)
-    assert outcome.cases_to_kill("quick") == (failing,)
+    assert [kill and kill.number for kill in outcome.kills["quick"]] == [failing]
 
 
 def test_what_is_planted_follows_from_the_fields_and_levels() -> None:
@@ -203,9 +204,7 @@ def test_a_score_counts_what_was_planted(small: Score) -> None:
 
 
 def test_a_survivor_breaks_the_promise(small: Score) -> None:
-    quick = dict.fromkeys(Phase, (0,))
-    sizes = dict.fromkeys(Phase, (5,))
-    found = Outcome("Undetected", "memory", "", "TILE", "6_4", "", {"quick": quick}, {"quick": sizes})
+    found = Outcome("Undetected", "memory", "", "TILE", "6_4", "", {"quick": (None,)})
     weak = Score.of(SMALL, [found])
     assert [survivor.mutant for survivor in weak.survivors] == ["Undetected"]
     assert weak.share("quick") == 0
@@ -213,13 +212,13 @@ def test_a_survivor_breaks_the_promise(small: Score) -> None:
     assert small.keeps_promises
 
 
-def test_cases_to_a_kill_count_the_phases_before_it() -> None:
-    kills = {Phase.EXAMPLES: (0, 0), Phase.BOUNDARIES: (0, 0), Phase.SEARCH: (0, 2), Phase.SWEEP: (7, 1)}
-    sizes = {Phase.EXAMPLES: (1, 1), Phase.BOUNDARIES: (100, 100), Phase.SEARCH: (10, 10), Phase.SWEEP: (20, 20)}
-    found = Outcome("Some", "memory", "", "TILE", "6_4", "", {"quick": kills}, {"quick": sizes})
-    assert found.cases_to_kill("quick") == (118, 103)
+def test_a_planting_counts_for_the_last_phase_that_a_seed_needs() -> None:
+    kills = {"quick": (Kill(Phase.SEARCH, 103), Kill(Phase.BOUNDARIES, 9)), "standard": (Kill(Phase.SWEEP, 1), None)}
+    found = Outcome("Some", "memory", "", "TILE", "6_4", "", kills)
     assert found.is_killed("quick")
-    assert not found.is_killed_in("quick", Phase.SEARCH)
+    assert [phase for phase in Phase if found.is_killed_in("quick", phase)] == [Phase.SEARCH]
+    assert not found.is_killed("standard")
+    assert not any(found.is_killed_in("standard", phase) for phase in Phase)
 
 
 def test_the_recorded_score_is_current() -> None:
@@ -316,7 +315,7 @@ def test_the_command_measures() -> None:
     assert code == 0
     assert "quick: 9 of 9 plantings killed (100.0%, promised 90%)" in text
     row = next(line for line in text.splitlines() if line.startswith("| memory | `LastElementUnwritten` | "))
-    assert row.endswith(" | TILE 6_4 `TILE.values`: 2 dimensions, 2 elements, 221 bytes |")
+    assert row.endswith(" | TILE 6_4 `TILE.values`: 4 dimensions, 12 elements, 229 bytes |")
 
 
 def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:
@@ -335,6 +334,24 @@ def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypa
     assert code == 0
     assert kept == Totals(suite_version(), ("TILE",), behaviour_digest(("TILE",)), 9, 9, {"quick": 9, "standard": 9})
     assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
+
+
+def test_an_interrupted_measurement_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is taken as long as the cases are the same; half a line and what has changed are measured again."""
+    plan, file = Plan(("TILE", "JOIN"), (HIGHEST,), ("memory",), with_witnesses=False), tmp_path / "outcomes"
+    whole = list(go_on(plan, 1, file))
+    first, second = file.read_bytes().splitlines(keepends=True)
+    measured: list[tuple[str, ...]] = []
+    monkeypatch.setattr(score_module, "measure", lambda plan, workers: measured.append(plan.operators) or measure(plan))
+    for left, again in (
+        (first + second, []),
+        (first + second[:-9], ["JOIN"]),
+        (first.replace(b"TILE", b"CAST"), ["TILE", "JOIN"]),
+    ):
+        file.write_bytes(left)
+        assert sorted(go_on(plan, 1, file), key=str) == sorted(whole, key=str)
+        assert measured.pop() == again
+    assert run("--outcomes", str(file), "--operator", "TILE")[0] == 2
 
 
 def test_the_command_counts_coverage() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
@@ -16,7 +17,7 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
 from strength.measure import EVERY_FAMILY, Plan, measure
-from strength.score import PROMISED, Score
+from strength.score import PROMISED, Score, go_on
 from strength.show import as_markdown, as_text, cells, details, headers
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
@@ -50,6 +51,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
     help="Measure at the newest level, all operators unless some are named; write docs/strength.md and the totals.",
 )
 @click.option(
+    "--outcomes",
+    "outcomes_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With --record: go on from this file where a measurement was interrupted, and add to it; what the file has of "
+    "rules, wrong backends and cases that have changed is measured anew.",
+)
+@click.option(
     "--details",
     "details_file",
     type=click.File("w", encoding="utf-8", lazy=True),
@@ -64,6 +72,7 @@ def strength(
     seeds: int,
     workers: int,
     is_recorded: bool,
+    outcomes_file: Path | None,
     details_file: TextIO | None,
     is_coverage: bool,
 ) -> None:
@@ -77,6 +86,8 @@ def strength(
         raise SystemExit(_coverage(operators, levels))
     if is_recorded and (budgets or levels or families):
         raise click.UsageError("--record measures all budgets and faults at one level; leave out what selects.")
+    if outcomes_file is not None and not is_recorded:
+        raise click.UsageError("--outcomes goes with --record.")
     plan = Plan(
         tuple(dict.fromkeys(operators)) or tuple(all_operators()),
         [HIGHEST] if is_recorded else sorted(set(levels)) or tuple(Level),
@@ -84,7 +95,8 @@ def strength(
         tuple(name for name in PROMISED if name in (budgets or PROMISED)),
         tuple(range(seeds)),
     )
-    score = Score.of(plan, (outcome for outcomes in measure(plan, workers) for outcome in outcomes))
+    found = measure(plan, workers) if outcomes_file is None else go_on(plan, workers, outcomes_file)
+    score = Score.of(plan, chain.from_iterable(found))
     for line in as_text(score):
         click.echo(line)
     print_table(headers(score), [cells(score, row) for row in score.families])

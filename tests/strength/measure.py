@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.backends.base import Backend, takes_batches
-from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.budget import BUDGETS, Budget
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge, Judgement
 from dml_conformance.conformance.judge.simplify import simplest
@@ -53,6 +53,13 @@ class Witness(msgspec.Struct, frozen=True):
     size: int
 
 
+class Kill(msgspec.Struct, frozen=True):
+    """Where a campaign first fails a backend: the phase, and the number of the case in the campaign, from 1 on."""
+
+    phase: Phase
+    number: int
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """One wrong backend at one operator and level.
 
@@ -63,8 +70,7 @@ class Outcome(msgspec.Struct, frozen=True):
         operator: `GATHER`.
         level: `6_4`.
         left_out: why it was not run, because it is no other than a right one or another; "" where it was.
-        kills: by budget and phase, and for each seed, the number of the first case that fails; 0 for none.
-        sizes: by budget and phase, and for each seed, how many cases there are.
+        kills: by budget, and for each seed, what kills it; None where a whole campaign does not.
         witness: None where it was not asked for, or nothing fails.
     """
 
@@ -74,31 +80,17 @@ class Outcome(msgspec.Struct, frozen=True):
     operator: str
     level: str
     left_out: str = ""
-    kills: dict[str, dict[Phase, tuple[int, ...]]] = {}
-    sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
+    kills: dict[str, tuple[Kill | None, ...]] = {}
     witness: Witness | None = None
-
-    def cases_to_kill(self, budget: str) -> tuple[int, ...]:
-        """For each seed, how many cases of a campaign it takes; 0 where the campaign does not kill it."""
-        found = []
-        for n in range(len(next(iter(self.kills[budget].values())))):
-            before = 0
-            for phase in JUDGED_PHASES:
-                if self.kills[budget][phase][n]:
-                    found.append(before + self.kills[budget][phase][n])
-                    break
-                before += self.sizes[budget][phase][n]
-            else:
-                found.append(0)
-        return tuple(found)
 
     def is_killed(self, budget: str) -> bool:
         """Whether a campaign kills it, whatever the seed."""
-        return all(self.cases_to_kill(budget))
+        return None not in self.kills[budget]
 
     def is_killed_in(self, budget: str, phase: Phase) -> bool:
-        """Whether one phase alone does."""
-        return all(self.kills[budget][phase])
+        """Whether it is killed, and with some seed not before this phase."""
+        found = [kill for kill in self.kills[budget] if kill is not None]
+        return self.is_killed(budget) and max((kill.phase for kill in found), key=JUDGED_PHASES.index) is phase
 
 
 class Planted(msgspec.Struct, frozen=True):
@@ -156,14 +148,14 @@ class Plan:
 
 
 def measure(plan: Plan, workers: int = 1) -> Iterator[list[Outcome]]:
-    """The outcomes of each operator at each level, in the plan's order."""
+    """The outcomes of each operator at each level, in the plan's order from one worker, else as they come."""
     run = partial(measure_at, plan)
     if workers == 1:
         yield from map(run, plan.cells())
         return
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         try:
-            yield from pool.map(run, plan.cells())
+            yield from (found.result() for found in as_completed([pool.submit(run, cell) for cell in plan.cells()]))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -185,22 +177,25 @@ def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) 
     if one.make is None:
         return outcome
     first = _FirstKills(one)
-    kills: dict[str, dict[Phase, tuple[int, ...]]] = {}
-    sizes: dict[str, dict[Phase, tuple[int, ...]]] = {}
-    for budget in plan.budgets:
-        kills[budget], sizes[budget] = {}, {}
-        for phase in JUDGED_PHASES:
-            numbers, lengths = [], []
-            for seed in plan.seeds:
-                stream = streams.phase(phase, BUDGETS[budget], seed)
-                numbers.append(first.kill(stream, in_batches=phase is Phase.SWEEP))
-                lengths.append(len(stream))
-            kills[budget][phase], sizes[budget][phase] = tuple(numbers), tuple(lengths)
+    kills = {
+        budget: tuple(_kill(first, streams, BUDGETS[budget], seed) for seed in plan.seeds) for budget in plan.budgets
+    }
     witness = None
     if with_witness and (found := first.failures()):
         smallest = min(found, key=lambda failure: len(msgspec.json.encode(desc_to_json(failure.prepared.case.desc))))
         witness = _witness(one, smallest.prepared, smallest.judged)
-    return msgspec.structs.replace(outcome, kills=kills, sizes=sizes, witness=witness)
+    return msgspec.structs.replace(outcome, kills=kills, witness=witness)
+
+
+def _kill(first: _FirstKills, streams: Streams, budget: Budget, seed: int) -> Kill | None:
+    """What kills a backend in one campaign; the phases after it are not run, nor are their cases made."""
+    before = 0
+    for phase in JUDGED_PHASES:
+        stream = streams.phase(phase, budget, seed)
+        if number := first.kill(stream, in_batches=phase is Phase.SWEEP):
+            return Kill(phase, before + number)
+        before += len(stream)
+    return None
 
 
 class Failure(NamedTuple):

@@ -5,22 +5,26 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from statistics import median
+
+import msgspec
 
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.strength import Totals
 from dml_conformance.reports.records import JUDGED_PHASES
 from dml_conformance.reports.release import suite_version
-from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import rules_of
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
-from strength.measure import EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, planted
+from strength.measure import EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, measure, planted
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
@@ -38,7 +42,7 @@ class ScoreRow:
         mutants: how many backends; 1, but for a family.
         plantings: how many combinations of backend, operator and level.
         killed: by budget, how many of the plantings a campaign kills, whatever the seed.
-        phases: the same by phase, of the largest budget.
+        phases: the same by the phase that kills first, of the largest budget.
         cases: by budget, the median number of cases up to the kill, over plantings and seeds; 0 where there is none.
         witness: the smallest one found; None where it was not asked for.
     """
@@ -92,7 +96,8 @@ class Score:
     @classmethod
     def of(cls, plan: Plan, outcomes: Iterable[Outcome]) -> Score:
         """The score of a plan whose outcomes are these."""
-        every = list(outcomes)
+        place = {cell: n for n, cell in enumerate(plan.cells())}
+        every = sorted(outcomes, key=lambda outcome: place[outcome.operator, Level.parse(outcome.level)])
         run = [outcome for outcome in every if not outcome.left_out]
         budgets = tuple(plan.budgets)
         by_mutant = _grouped(run, lambda outcome: outcome.mutant)
@@ -149,7 +154,7 @@ def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict
 def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: bool = True) -> ScoreRow:
     cases = {}
     for budget in budgets:
-        numbers = [number for outcome in outcomes for number in outcome.cases_to_kill(budget) if number]
+        numbers = [kill.number for outcome in outcomes for kill in outcome.kills[budget] if kill is not None]
         cases[budget] = float(median(numbers)) if numbers else 0.0
     witnesses = [outcome.witness for outcome in outcomes if outcome.witness is not None]
     last = outcomes[-1] if outcomes else None
@@ -164,6 +169,36 @@ def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: b
         cases,
         min(witnesses, key=lambda w: (w.dimensions, w.elements, w.size), default=None) if one else None,
     )
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """The outcomes of one operator at the newest level, and the digest of the behaviour that they were measured on."""
+
+    operator: str
+    behaviour: str
+    outcomes: list[Outcome]
+
+
+def go_on(plan: Plan, workers: int, file: Path) -> Iterator[list[Outcome]]:
+    """The outcomes of a plan for the record: those that a file has of the same behaviour, and what is measured anew.
+
+    What is measured is added to the file at once, a line for each operator; one that is cut off is measured again.
+    """
+    kept: dict[str, Measured] = {}
+    if file.exists():
+        for line in file.read_bytes().splitlines():
+            with suppress(msgspec.DecodeError):
+                found = msgspec.json.decode(line, type=Measured)
+                kept[found.operator] = found
+    known = [name for name in plan.operators if name in kept and kept[name].behaviour == behaviour_digest((name,))]
+    yield from (kept[name].outcomes for name in known)
+    left = replace(plan, operators=[name for name in plan.operators if name not in known])
+    with file.open("ab") as out:
+        for outcomes in measure(left, workers):
+            operator = outcomes[0].operator
+            out.write(msgspec.json.encode(Measured(operator, behaviour_digest((operator,)), outcomes)) + b"\n")
+            out.flush()
+            yield outcomes
 
 
 @cache

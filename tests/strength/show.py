@@ -33,9 +33,9 @@ For the rules of execution, what it means to forget or to overdo one is among th
 
 ## How to read the tables
 
-Under *examples*, *boundaries*, *search* and *sweep* stands how much each phase would kill alone, of the {largest}
-budget; under a budget's name what its campaign kills. *Cases* is the median number of cases of a campaign up to the
-kill, at one operator and level, of the first budget.
+Under *examples*, *boundaries*, *search* and *sweep* stands what each phase of the {largest} budget kills, in this
+order, of that which those before it left, as a share of all plantings; under a budget's name what its campaign kills.
+*Cases* is the median number of cases of a campaign up to the kill, at one operator and level, of the first budget.
 
 `python tests/strength --operator GATHER --level 6_4 --details -` has a row for each wrong backend, with its fault and
 its *witness*: the smallest failing case that shrinking led to. What fails only now and then, or after other cases, does
@@ -43,8 +43,8 @@ not shrink.
 
 `python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
 show (`conformance/strength.json`, which names the operators); with `--operator`, which may be repeated, of these
-operators alone. A score is out of date when the version of the suite, a rule, a wrong backend or the cases have
-changed; a test tells.
+operators alone; with `--outcomes FILE` what was interrupted goes on. A score is out of date when the version of the
+suite, a rule, a wrong backend or the cases have changed; a test tells.
 """
 
 _LIMITS = """
