@@ -151,7 +151,7 @@ def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more:
             name="tuple-size-meaningful",
             statement=f"a tuple of more than {limit} coordinates has no meaning, though the page's bound allows it",
             remedy=f"lower the last size of IndicesTensor to at most {limit}",
-            after=(*COUNTS, *BATCHES, "tuple-size"),
+            after=(*COUNTS, *(BATCHES if batch_rules else ()), "tuple-size"),
             erratum=meaningless,
         ),
     )
@@ -159,7 +159,7 @@ def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more:
 
 def gather_nd_rules(operator: str, page: str, batch_rules: Rules = ()) -> Rules:
     """The rules of GATHER_ND; GATHER_ND1 has these and `batch_rules`, on which its sizes depend."""
-    shape_needs = shapes_comparable(operator) | ids(operator, *TUPLES, *BATCHES)
+    shape_needs = shapes_comparable(operator) | ids(operator, *TUPLES, *(BATCHES if batch_rules else ()))
 
     def output_rank(desc: Any, level: Level) -> Breach | None:
         found = shape(desc)

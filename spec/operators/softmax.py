@@ -33,13 +33,13 @@ def _operator(
     page = f"ns-directml-dml_{name.lower()}_operator_desc"
     if name.endswith("1"):
         along = "those along Axes"
-        own = axis_of("Axes")
+        own, depends_on = axis_of("Axes"), "axes-range"
     else:
-        along = "those along the last dimension"
+        along, depends_on = "those along the last dimension", "effective-rank"
         own = leading_ones(
             "InputTensor",
             2,
-            name="effective-rank",
+            name=depends_on,
             statement="all sizes of InputTensor but the last two are 1",
             remedy=f"use {name}1, or let the leading sizes be 1",
             check=_effective_rank,
@@ -52,7 +52,7 @@ def _operator(
             output_sizes_rule(
                 name,
                 Source(page, "Tensor constraints"),
-                shapes_comparable(name) | ids(name, "axes-range", "effective-rank"),
+                shapes_comparable(name) | ids(name, depends_on),
                 is_any=True,
             ),
         ),
