@@ -30,10 +30,13 @@ def reader(
     return CorpusReader(name, io.BytesIO(b"".join(corpus_lines(Header.of(cases, seed, operators, levels, shard)))))
 
 
+WITH_OPEN = 4  # a seed with which the pages leave some of the first 60 cases open
+
+
 def blocks(
-    size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels: Sequence[Level] = ()
+    size: int = 7, cases: int = 60, operators: Sequence[str] = (), levels: Sequence[Level] = (), seed: int = 0
 ) -> list[CaseBlock]:
-    lines = reader(cases, operators=operators, levels=levels).lines()
+    lines = reader(cases, seed=seed, operators=operators, levels=levels).lines()
     return [CaseBlock.of_lines("a.jsonl", each) for each in in_blocks(lines, size)]
 
 
