@@ -153,12 +153,11 @@ def measure(plan: Plan, workers: int = 1) -> Iterator[list[Outcome]]:
     if workers == 1:
         yield from map(run, plan.cells())
         return
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        try:
-            yield from (found.result() for found in as_completed([pool.submit(run, cell) for cell in plan.cells()]))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ProcessPoolExecutor(workers, get_context("spawn"))
+    try:
+        yield from (found.result() for found in as_completed([pool.submit(run, cell) for cell in plan.cells()]))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:

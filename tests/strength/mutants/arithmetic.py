@@ -14,6 +14,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, as_bits, as_numbe
 from dml_conformance.backends.reference.operators import OPERATORS
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.field_kinds import ScaleBias, enumeration
 from dml_conformance.spec.registry import operators, rules
 from strength.mutants.base import Arrays, WrongValues, main_output, plants, right
@@ -55,8 +56,10 @@ class OtherNumbers(WrongValues, abstract=True):
         """The results, which are then rounded to the type."""
         if isinstance(found, Formula):
             exact = exactly(found, *(self.taken(argument, data_type) for argument in found.arguments))
+        elif isinstance(evaluated := found(DIRECTML), Expectation):  # integers
+            return as_numbers(evaluated.values, data_type)
         else:
-            exact = found(DIRECTML).value
+            exact = evaluated.value
         return self.result(exact.astype(NUMBERS[data_type]), data_type)
 
     def taken(self, numbers: Any, data_type: DataType) -> Any:
