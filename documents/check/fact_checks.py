@@ -6,7 +6,7 @@ that it has no table of a newer level is no fault. Tables that were only inferre
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
 from dml_conformance.documents.check.model import Severity
@@ -111,18 +111,19 @@ def _extra_table(subject: PageSubject) -> Iterator[Remark]:
 def known_rows(subject: PageSubject, known: Sequence[SupportTable]) -> Iterator[tuple[str, TableRow | None, Support]]:
     """What is known of each tensor (`4_1/InputTensor`), with its row, in every table of a level that is known."""
     for table in subject.tables:
-        for name, support in _nearest(table, known).items():
+        of_level = (of.rows for of in known if of.level == table.level)
+        for name, support in nearest(table, of_level).items():
             yield f"{table.level}/{name}", table.rows.get(name), support
 
 
-def _nearest(table: Table, known: Sequence[SupportTable]) -> dict[str, Support]:
-    """The rows of the known table of a page's level; of those for several reduce functions, the one most like it."""
+def nearest(table: Table, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
+    """Of what is known of a page's table, that which is most like it: a level may have several, each for functions."""
 
-    def differing(rows: dict[str, Support]) -> int:
+    def differing(rows: Mapping[str, Support]) -> int:
         pairs = [(row, rows[name]) for name, row in table.rows.items() if name in rows]
         return sum(other_counts(*pair) + other_types(*pair) for pair in pairs)
 
-    return min((of_level.rows for of_level in known if of_level.level == table.level), key=differing, default={})
+    return min(known, key=differing, default={})
 
 
 def other_counts(row: TableRow, known: Support) -> bool:

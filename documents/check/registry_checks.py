@@ -14,6 +14,7 @@ import msgspec
 
 from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
 from dml_conformance.documents.check.example_checks import named
+from dml_conformance.documents.check.fact_checks import nearest
 from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
@@ -21,6 +22,7 @@ from dml_conformance.documents.check.subject import (
     DIMENSION_COUNT,
     PageSubject,
     Spot,
+    Table,
     TableRow,
     constant,
     level_of,
@@ -177,50 +179,50 @@ def _newer_edition(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(level.label, table.heading, f"a table of {level}", f"{newest} as the newest", why)
 
 
-def _known_rows(subject: PageSubject) -> Iterator[tuple[Level, Field, Support, TableRow | None]]:
-    """Each tensor at each level that page and registry both have a table for, with its row on the page."""
+def _known_rows(subject: PageSubject) -> Iterator[tuple[Table, Field, Support, TableRow | None]]:
+    """Each tensor in each table of a level that page and registry both have, with its row on the page."""
     spec = _spec(subject)
-    for level in sorted(spec.tables.keys() & subject.table_at.keys()):
-        for field in spec.tensor_fields:
-            yield level, field, spec.tables[level][field.name], subject.table_at[level].rows.get(field.name)
+    for level, table in (of_level for tables in subject.series for of_level in tables.items()):
+        known = nearest(table, (tables[level] for tables in spec.variants.values() if level in tables))
+        for field in spec.tensor_fields if known else ():
+            yield table, field, known[field.name], table.rows.get(field.name)
 
 
 @CHECKS.add("registry-row", Severity.ERROR)
 def _rows(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's tensors."""
-    for level, field, _, row in _known_rows(subject):
+    for table, field, _, row in _known_rows(subject):
         if row is None and field.name not in subject.tensors:  # for fields of the page `row-missing` says it
-            heading = subject.table_at[level].table.heading
-            yield Remark(f"{level}/{field.name}", heading, f"no row for {field.name}", "a row for it")
+            yield Remark(f"{table.label}/{field.name}", table.heading, f"no row for {field.name}", "a row for it")
 
 
 @CHECKS.add("registry-kind", Severity.ERROR)
 def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """Inputs and outputs are the registry's."""
-    for level, field, _, row in _known_rows(subject):
+    for table, field, _, row in _known_rows(subject):
         if row is not None and row.kind is not None and row.kind != _KINDS[field.role]:
-            yield Remark(f"{level}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.role])
+            yield Remark(f"{table.label}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.role])
 
 
 @CHECKS.add("registry-dimension-counts", Severity.ERROR)
 def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's dimension counts."""
-    for level, field, support, row in _known_rows(subject):
+    for table, field, support, row in _known_rows(subject):
         if row is not None and row.dimension_counts and row.dimension_counts != support.dimension_counts:
             found, expected = map(counts_text, (row.dimension_counts, support.dimension_counts))
-            yield Remark(f"{level}/{field.name}", row.quoted("dimension_counts"), found, expected)
+            yield Remark(f"{table.label}/{field.name}", row.quoted("dimension_counts"), found, expected)
 
 
 @CHECKS.add("registry-data-types", Severity.ERROR)
 def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's data types."""
-    for level, field, support, row in _known_rows(subject):
+    for table, field, support, row in _known_rows(subject):
         expected = {data_type.name for data_type in support.data_types}
         if row is None or not row.data_types or set(row.data_types) == expected:
             continue
         lacks, has = expected - set(row.data_types), set(row.data_types) - expected
         said = [f"{word} {types_text(names)}" for word, names in (("no", lacks), ("has", has)) if names]
-        yield Remark(f"{level}/{field.name}", row.quoted("data_types"), "; ".join(said), types_text(expected))
+        yield Remark(f"{table.label}/{field.name}", row.quoted("data_types"), "; ".join(said), types_text(expected))
 
 
 @CHECKS.add("registry-text-level", Severity.ERROR)
@@ -378,11 +380,15 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
 
 @CHECKS.add("registry-agreement-unlisted", Severity.NOTE)
 def _unlisted(subject: PageSubject) -> Iterator[Remark]:
-    """The constraint list is whole."""
+    """The constraint list is whole; an agreement on some condition stands in the text."""
+    spec = _spec(subject)
     listed = {agreement.property for agreement in subject.agreements}
-    rules = {rule.id.partition(".")[2]: rule for rule in _spec(subject).own_descriptor_rules}
-    for name, prop in (("same-dimension-count", DIMENSION_COUNT), ("same-data-type", DATA_TYPE)):
-        if prop not in listed and name in rules:
+    rules = {rule.id.partition(".")[2]: rule for rule in spec.own_descriptor_rules}
+    for name, prop, groups in (
+        ("same-dimension-count", DIMENSION_COUNT, spec.rank_groups),
+        ("same-data-type", DATA_TYPE, spec.type_groups),
+    ):
+        if prop not in listed and name in rules and max(map(len, groups.values())) > 1:
             at = subject.page.constraints[0] if subject.page.constraints else subject.top
             found, why = f"nothing that is read as the same {prop}", f"{_WHY}; it may stand in the text of a field"
             yield Remark(prop, at, found, rules[name].statement, why)

@@ -28,6 +28,17 @@ def test_a_page_that_says_what_the_facts_say_agrees_in_everything(name: str) -> 
     assert all(share.agreeing == share.every > 0 for share in agreement.shares)
 
 
+def test_a_table_by_function_is_held_against_the_one_most_like_it() -> None:
+    page = page_of_facts("REDUCE")
+    every = len(operator_facts()["REDUCE"].support_tables) * 2  # InputTensor and OutputTensor
+    assert shares(page)["data_types"] == f"{every}/{every}"
+    of_sums = next(n for n, of_level in enumerate(page.tables) if "FLOAT16" in (of_level.rows[1].data_types or ()))
+    rows = (page.tables[of_sums].rows[0], row("OutputTensor", "Output", (4,), ["FLOAT64"]))
+    changed = msgspec.structs.replace(page.tables[of_sums], rows=rows)
+    tables = (*page.tables[:of_sums], changed, *page.tables[of_sums + 1 :])
+    assert shares(msgspec.structs.replace(page, tables=tables))["data_types"] == f"{every - 1}/{every}"
+
+
 def test_what_differs_or_is_missing_does_not_agree() -> None:
     declared = (*POOLING.declarations[:3], Declaration("Strides", "UINT", Place(13, 3)))
     tables = (

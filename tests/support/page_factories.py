@@ -275,8 +275,8 @@ def change(page: Page, part: str, index: int, edit: Callable[[Any], Any]) -> Pag
     return with_passages(msgspec.structs.replace(page, **{part: tuple(entries)}))
 
 
-def change_row(page: Page, level: str, field: str, **changes: Any) -> Page:
-    """The page with one row changed: the parsed values and the texts of its cells."""
+def change_row(page: Page, level: str, field: str, variant: str = "", **changes: Any) -> Page:
+    """The page with one row changed, of a variant's table where it has such: the parsed values and the cells' texts."""
 
     def edit(old: LevelTable) -> LevelTable:
         rows = [
@@ -293,7 +293,9 @@ def change_row(page: Page, level: str, field: str, **changes: Any) -> Page:
         ]
         return msgspec.structs.replace(old, rows=tuple(rows))
 
-    index = next(n for n, level_table in enumerate(page.tables) if level_table.level == level)
+    index = next(
+        n for n, of in enumerate(page.tables) if of.level == level and variant in ("", of.variant and of.variant.text)
+    )
     return change(page, "tables", index, edit)
 
 
@@ -371,8 +373,9 @@ def _constraints(spec: OperatorSpec) -> tuple[Quoted, ...]:
 
 
 def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
-    tables = []
-    for n, (level, content) in enumerate(sorted(spec.tables.items(), reverse=True)):
+    every = ((variant, *of) for variant, tables in spec.variants.items() for of in sorted(tables.items(), reverse=True))
+    found = []
+    for n, (variant, level, content) in enumerate(every):
         line = 140 + 10 * n
         rows = [
             row(
@@ -384,8 +387,9 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
             )
             for i, field in enumerate(spec.tensor_fields)
         ]
-        tables.append(table(level.label, rows, line))
-    return tuple(tables)
+        of_variant = quoted(variant, line - 1) if variant else None
+        found.append(msgspec.structs.replace(table(level.label, rows, line), variant=of_variant))
+    return tuple(found)
 
 
 def _is_right(example: Example) -> bool:
