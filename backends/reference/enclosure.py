@@ -78,7 +78,15 @@ class Evaluation:
         return found, Bound() if self.data_type is None else found.bound(self.profile, self.data_type)
 
     @quiet
-    def result(self, name: str, value: Array, low: Array, high: Array, maybe_nan: Array | None = None) -> Enclosure:
+    def result(
+        self,
+        name: str,
+        value: Array,
+        low: Array,
+        high: Array,
+        maybe_nan: Array | None = None,
+        exact: Array | None = None,
+    ) -> Enclosure:
         """What an operation may give.
 
         Args:
@@ -87,11 +95,13 @@ class Evaluation:
             low: the least exact result of what the operands may be; NaN where none is a number.
             high: the greatest; the same array as `low` where all are alike.
             maybe_nan: where it may be a NaN besides a number; None for nowhere.
+            exact: the exact results of operands that are known, else NaN: errors are counted in their units, though
+                what a bound adds to the operands, or FLOAT64's own error, may reach beyond a power of two.
         """
         xp = array_namespace(value)
         primitive, bound = self.primitive(name)
         if self.data_type is not None:
-            rounded = self._rounded(xp, low, high, bound, primitive.keeps)
+            rounded = self._rounded(xp, low, high, bound, primitive.keeps, exact)
             if primitive.keeps_sign and low is not rounded[0]:
                 rounded = (
                     xp.where((low >= 0) & (rounded[0] < 0), 0.0, rounded[0]),
@@ -103,7 +113,9 @@ class Evaluation:
             low = xp.maximum(low, xp.full_like(low, primitive.least))
         return Enclosure(self, value, low, high, maybe_nan)
 
-    def _rounded(self, xp: Any, low: Array, high: Array, bound: Bound, keeps: bool) -> tuple[Array, Array]:
+    def _rounded(
+        self, xp: Any, low: Array, high: Array, bound: Bound, keeps: bool, exact: Array | None
+    ) -> tuple[Array, Array]:
         """The least and the greatest number that is within a bound of one of those between two; these stay right."""
         assert self.data_type is not None
         if bound == NEAREST or keeps:
@@ -122,16 +134,23 @@ class Evaluation:
                 )
             )
         else:
-            low, high = self._below(xp, low, high, bound), -self._below(xp, -high, -low, bound)
+            opposite = None if exact is None else -exact
+            low, high = (
+                self._below(xp, low, high, bound, exact),
+                -self._below(xp, -high, -low, bound, opposite),
+            )
         limit = bound.overflow * beyond
         return xp.where(low <= -limit, -inf, low), xp.where(high >= limit, inf, high)
 
-    def _below(self, xp: Any, low: Array, high: Array, bound: Bound) -> Array:
+    def _below(self, xp: Any, low: Array, high: Array, bound: Bound, exact: Array | None) -> Array:
         """The least number that is within a bound of one between two: not always that of the least, for above the next
         power of two units are twice as large, and at 0 there are none."""
-        found = low - self._allowed(xp, low, bound)
+        is_open = None if exact is None else xp.isnan(exact)
+        found = low - self._allowed(xp, low if exact is None else xp.where(is_open, low, exact), bound)
         power = xp.clip(2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64), LEAST, None)
         is_between = (low >= 0) & (power <= high)
+        if is_open is not None:
+            is_between = is_between & is_open
         if low is high or not bool(xp.any(is_between)):
             return found
         return xp.where(is_between, xp.minimum(found, power - self._allowed(xp, power, bound)), found)

@@ -43,7 +43,18 @@ def _monotonic(
     ends = [value if end is x.value else function(end) for end in ((low,) if low is high else (low, high))]
     if falls:
         ends.reverse()
-    return x.evaluation.result(name, value, _below(xp, ends[0], limits[0]), _above(xp, ends[-1], limits[1]), maybe_nan)
+    least, most = _below(xp, ends[0], limits[0]), _above(xp, ends[-1], limits[1])
+    return x.evaluation.result(name, value, least, most, maybe_nan, _exact(value, x))
+
+
+def _exact(value: Array, *arguments: Enclosure) -> Array:
+    """The finite results of arguments that are known, else NaN."""
+    xp = arguments[0].xp
+    is_known = xp.isfinite(value)
+    for x in arguments:
+        if not x.is_exact:
+            is_known = is_known & (x.low == x.value) & (x.high == x.value)
+    return xp.where(is_known, value, xp.nan)
 
 
 def _moved(x: Enclosure, bound: Bound) -> tuple[Array, Array]:
@@ -169,8 +180,10 @@ def _periodic(name: str, function: Function, x: Enclosure, top: float) -> Enclos
     ends = [function(end) for end in ((low,) if low is high else (low, high))]
     least, most = _below(xp, reduce(xp.fmin, ends), -1.0), _above(xp, reduce(xp.fmax, ends), 1.0)
     if low is not high:
-        least = xp.where(_holds_turn(xp, low, high, top + math.pi), -1.0, least)
-        most = xp.where(_holds_turn(xp, low, high, top), 1.0, most)
+        # Turns are irrational: between numbers a wave comes as near to 1 and -1 as any, where units are half as large.
+        lowest, highest = (xp.full_like(low, end) for end in (-LESS, LESS))
+        least = xp.where(_holds_turn(xp, low, high, top + math.pi), xp.minimum(least, lowest), least)
+        most = xp.where(_holds_turn(xp, low, high, top), xp.maximum(most, highest), most)
     is_infinite = xp.isinf(low) | xp.isinf(high)
     maybe_nan = x.maybe_nan
     if bool(xp.any(is_infinite)):
@@ -179,7 +192,7 @@ def _periodic(name: str, function: Function, x: Enclosure, top: float) -> Enclos
         least, most = (
             xp.where(is_none, xp.nan, xp.where(is_infinite, end, of)) for end, of in ((-1.0, least), (1.0, most))
         )
-    found = x.evaluation.result(name, value, least, most, maybe_nan)
+    found = x.evaluation.result(name, value, least, most, maybe_nan, _exact(value, x))
     return _within_reach(x, found, bound)
 
 
@@ -216,7 +229,8 @@ def tan(x: Enclosure) -> Enclosure:
         maybe_nan = is_infinite if maybe_nan is None else maybe_nan | is_infinite
         is_none = (x.low == x.high) & is_infinite
         least, most = (xp.where(is_none, xp.nan, end) for end in (least, most))
-    return _within_reach(x, x.evaluation.result("tan", xp.tan(x.value), least, most, maybe_nan), bound)
+    value = xp.tan(x.value)
+    return _within_reach(x, x.evaluation.result("tan", value, least, most, maybe_nan, _exact(value, x)), bound)
 
 
 @quiet
@@ -244,7 +258,7 @@ def of_ends(name: str, function: Callable[..., Sequence[Array]], *arguments: Enc
     if bool(xp.any(no_number)):
         maybe_nan = no_number if maybe_nan is None else maybe_nan | no_number
     least, most = _below(xp, reduce(xp.fmin, found)), _above(xp, reduce(xp.fmax, found))
-    return evaluation.result(name, value, least, most, maybe_nan)
+    return evaluation.result(name, value, least, most, maybe_nan, _exact(value, *arguments))
 
 
 def atan2(y: Enclosure, x: Enclosure) -> Enclosure:

@@ -114,6 +114,15 @@ def test_an_error_is_of_the_first_argument_unless_that_was_rounded_before() -> N
     assert within(formula._replace(is_chained=True)).argument is None
 
 
+@pytest.mark.parametrize("profile", [DIRECTML, PRECISE])
+def test_units_are_those_of_the_exact_result(profile: Profile) -> None:
+    below = within(Formula(functions.exp, (np.array([-(2.0**-52)], np.float32),), FLOAT32), profile)
+    assert below.high.view(np.float32).tolist() == [1 + 2.0**-22]  # four units below 1, which are half of those above
+    numbers = np.array([4.05859375], np.float16)
+    turns = within(Formula(lambda x: functions.cos(scaled(x, ScaleBias(0.7, 0.3))), (numbers,), FLOAT16), profile)
+    assert turns.low.view(np.float16).tolist() == [-1.0]  # -1 is the cosine of no number
+
+
 def test_of_many_float16_numbers_each_is_computed_once() -> None:
     taken = []
 

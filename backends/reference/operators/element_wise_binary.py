@@ -12,7 +12,7 @@ import numpy as np
 
 from dml_conformance.backends.reference import functions
 from dml_conformance.backends.reference.enclosure import Enclosure, either, known, where
-from dml_conformance.backends.reference.floats import FORMATS
+from dml_conformance.backends.reference.floats import FORMATS, nearest
 from dml_conformance.backends.reference.formula import Formula, in_float32
 from dml_conformance.backends.reference.functions import stepped
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
@@ -85,7 +85,10 @@ def _remainder(rounding: str, a: Enclosure, b: Enclosure) -> Enclosure:
     truncated = functions.truncated_remainder(a, b)
     found = truncated if rounding == "trunc" else functions.floored_remainder(a, b)
     if not a.evaluation.profile.is_precise:
-        whole = stepped(getattr(xp, rounding), _a_unit_off(a, a / b))
+        own = a.evaluation.data_type
+        exact_a, reciprocal = a.computed_in(None), b.reciprocal().computed_in(None)
+        quotient = either(exact_a / b.computed_in(None), exact_a * reciprocal).computed_in(own)
+        whole = stepped(getattr(xp, rounding), _nearest(_a_unit_off(a, _nearest(quotient))))
         multiple = b.computed_in(None) * whole.computed_in(None)
         found = either(found, a - _a_unit_off(a, multiple))
         if a.evaluation.data_type is DataType.FLOAT32:  # what is left and taken for 0 is not brought to the sign of b
@@ -94,8 +97,16 @@ def _remainder(rounding: str, a: Enclosure, b: Enclosure) -> Enclosure:
     return found.opened(xp.isfinite(exact) & (abs(exact) > of.largest))
 
 
+def _nearest(x: Enclosure) -> Enclosure:
+    """The nearest numbers of the type that it is computed in."""
+    data_type = x.evaluation.data_type or DataType.FLOAT32
+    low, high = (nearest(x.xp, end, data_type) for end in (x.low, x.high))
+    return Enclosure(x.evaluation, x.value, low, high, x.maybe_nan)
+
+
 def _a_unit_off(a: Enclosure, x: Enclosure) -> Enclosure:
-    """A unit in the last place off, as the steps of a remainder may be even where they are exact."""
+    """A unit in the last place off: the WebNN tests, whose tolerance of products is a unit, count it from the nearest
+    number, by the distance of bit patterns, and not from the exact one as Direct3D's rules do."""
     return a.evaluation.result("divide", x.value, x.low, x.high, x.maybe_nan)
 
 

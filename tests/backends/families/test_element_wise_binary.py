@@ -135,6 +135,11 @@ def test_the_quotient_of_a_remainder_may_be_a_unit_off() -> None:
     assert holds("MODULUS_TRUNCATE", np.float32, a, b, a, 2.0**103, 2.0**104, 1.6e38) == [True, True, True, False]
 
 
+def test_the_quotient_of_a_remainder_is_not_two_units_off() -> None:
+    for a, b in ((6.984375, -6.99609375), (-0.001, 0.00100613)):  # three units below 1
+        assert holds("MODULUS_TRUNCATE", np.float16, a, b, a, a + b) == [True, False]
+
+
 def test_the_remainder_of_a_subnormal_one_may_be_0() -> None:
     a, b = 1.3804425011922e-38, -1.3804418182414994e-38
     assert holds("MODULUS_FLOOR", np.float32, a, b, a + 2 * b, 0.0, 1.2e-38) == [True, True, False]

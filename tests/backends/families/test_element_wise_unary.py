@@ -215,12 +215,10 @@ def slow_limits(name: str, argument: float, bound: Any, kind: Any) -> tuple[Any,
     found = [SLOW[name](x + sign * away) for sign in (-1, 0, 1)]
     if name in TURNING and TURNING[name](x - away) * TURNING[name](x + away) < 0:
         found.append(CONTEXT.sign(found[1]))
-    ends = []
-    for value in found:
-        ulp, absolute = CONTEXT.mpf(bound.ulp) * unit_of(float(value), kind), CONTEXT.mpf(bound.absolute)
-        allowed = ulp + absolute if bound.is_sum else max(ulp, absolute)
-        ends += [value - allowed, value + allowed]
-    return min(ends), max(ends)
+    # Units are those of the exact result, as `Bound` has them, also where moved arguments are beyond a power of two.
+    ulp, absolute = CONTEXT.mpf(bound.ulp) * unit_of(float(found[1]), kind), CONTEXT.mpf(bound.absolute)
+    allowed = ulp + absolute if bound.is_sum else max(ulp, absolute)
+    return min(found) - allowed, max(found) + allowed
 
 
 def unit_of(number: float, kind: Any) -> float:
