@@ -86,6 +86,7 @@ class Evaluation:
         high: Array,
         maybe_nan: Array | None = None,
         exact: Array | None = None,
+        factor: float = 1.0,
     ) -> Enclosure:
         """What an operation may give.
 
@@ -97,9 +98,12 @@ class Evaluation:
             maybe_nan: where it may be a NaN besides a number; None for nowhere.
             exact: the exact results of operands that are known, else NaN: errors are counted in their units, though
                 what a bound adds to the operands, or FLOAT64's own error, may reach beyond a power of two.
+            factor: what the operation's result has been multiplied by, and its absolute error is besides.
         """
         xp = array_namespace(value)
         primitive, bound = self.primitive(name)
+        if factor != 1.0:
+            bound = replace(bound, absolute=abs(factor) * bound.absolute)
         if self.data_type is not None:
             rounded = self._rounded(xp, low, high, bound, primitive.keeps, exact)
             if primitive.keeps_sign and low is not rounded[0]:

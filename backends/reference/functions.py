@@ -28,8 +28,22 @@ def _monotonic(
     domain: tuple[float, float] = (-INF, INF),
     falls: bool = False,
     limits: tuple[float, float] = (-INF, INF),
+    factor: float = 1.0,
 ) -> Enclosure:
-    """Of a function that rises over its domain, or falls, and comes to its limits nowhere but at infinities."""
+    """Of a function that rises over its domain, or falls, and comes to its limits nowhere but at infinities.
+
+    A multiple of it by a factor is one function with it, whose errors are counted in units of the product: rounded
+    after a product, errors of a function just above a power of two would count twice just below another.
+    """
+    if factor == 0:
+        return factor * _monotonic(name, function, x, domain, falls, limits)
+    if factor != 1.0:
+        of_one, falls = function, falls != (factor < 0)
+        limits = (factor * limits[0], factor * limits[1]) if factor > 0 else (factor * limits[1], factor * limits[0])
+
+        def function(numbers: Array) -> Array:
+            return factor * of_one(numbers)
+
     xp = x.xp
     value = function(x.value)
     low, high = _moved(x, x.evaluation.primitive(name)[1])
@@ -44,7 +58,7 @@ def _monotonic(
     if falls:
         ends.reverse()
     least, most = _below(xp, ends[0], limits[0]), _above(xp, ends[-1], limits[1])
-    return x.evaluation.result(name, value, least, most, maybe_nan, _exact(value, x))
+    return x.evaluation.result(name, value, least, most, maybe_nan, _exact(value, x), factor)
 
 
 def _exact(value: Array, *arguments: Enclosure) -> Array:
@@ -93,8 +107,8 @@ def exp(x: Enclosure) -> Enclosure:
     return _monotonic("exp", x.xp.exp, x)
 
 
-def expm1(x: Enclosure) -> Enclosure:
-    return _monotonic("expm1", x.xp.expm1, x, limits=(-1.0, INF))
+def expm1(x: Enclosure, factor: float = 1.0) -> Enclosure:
+    return _monotonic("expm1", x.xp.expm1, x, limits=(-1.0, INF), factor=factor)
 
 
 def log(x: Enclosure) -> Enclosure:
@@ -105,8 +119,8 @@ def sinh(x: Enclosure) -> Enclosure:
     return _monotonic("sinh", x.xp.sinh, x)
 
 
-def tanh(x: Enclosure) -> Enclosure:
-    return _monotonic("tanh", x.xp.tanh, x, limits=(-1.0, 1.0))
+def tanh(x: Enclosure, factor: float = 1.0) -> Enclosure:
+    return _monotonic("tanh", x.xp.tanh, x, limits=(-1.0, 1.0), factor=factor)
 
 
 def asinh(x: Enclosure) -> Enclosure:
@@ -151,9 +165,9 @@ def sigmoid(x: Enclosure) -> Enclosure:
     return _monotonic("sigmoid", lambda numbers: 1.0 / (1.0 + x.xp.exp(-numbers)), x, limits=(-INF, 1.0))
 
 
-def softplus(x: Enclosure) -> Enclosure:
+def softplus(x: Enclosure, factor: float = 1.0) -> Enclosure:
     """ln(1 + exp(x)), which is finite where x is"""
-    return _monotonic("softplus", lambda numbers: x.xp.logaddexp(numbers, x.xp.zeros_like(numbers)), x)
+    return _monotonic("softplus", lambda numbers: x.xp.logaddexp(numbers, x.xp.zeros_like(numbers)), x, factor=factor)
 
 
 @quiet

@@ -123,6 +123,21 @@ def test_units_are_those_of_the_exact_result(profile: Profile) -> None:
     assert turns.low.view(np.float16).tolist() == [-1.0]  # -1 is the cosine of no number
 
 
+@pytest.mark.parametrize("profile", [DIRECTML, PRECISE])
+@pytest.mark.parametrize("factor", [0.7, -1.3, 1e-20, 3e38])
+def test_errors_of_multiples_are_in_units_of_the_product(factor: float, profile: Profile) -> None:
+    numbers = -np.geomspace(2.0**-10, 64, 1000, dtype=np.float32)
+    multiple = Formula(lambda x: functions.expm1(x, factor), (numbers,), FLOAT32)
+    wide = numbers.astype(np.float64)
+    found, exact = multiple(profile), factor * np.expm1(wide)
+    absolute = 0.0 if profile is PRECISE else 3 * 2.0**-23 * abs(factor)
+    argument = 0.0 if profile is PRECISE else 2.0**-23 * np.abs(wide * factor * np.exp(wide))
+    allowed = np.maximum(4 * spacing(np, exact, FLOAT32), absolute) + argument
+    for away in (found.high - exact, exact - found.low):
+        assert (away <= allowed * (1 + 1e-6)).all()
+        assert (away >= allowed * (1 - 1e-3)).all()
+
+
 def test_of_many_float16_numbers_each_is_computed_once() -> None:
     taken = []
 

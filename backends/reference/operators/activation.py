@@ -116,31 +116,31 @@ def softsign(x: Enclosure) -> Enclosure:
 @in_float32
 def elu(x: Enclosure, alpha: float) -> Enclosure:
     """x >= 0 ? x : Alpha * (exp(x) - 1)"""
-    return where(x >= 0.0, x, alpha * expm1(x))
+    return where(x >= 0.0, x, expm1(x, alpha))
 
 
 @in_float32
 def celu(x: Enclosure, alpha: float) -> Enclosure:
     """max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)), of which one is 0; of a NaN, it or 0"""
-    return where(x >= 0.0, maximum(x, 0.0), minimum(alpha * expm1(_divided(x, alpha)), 0.0))
+    return where(x >= 0.0, maximum(x, 0.0), minimum(expm1(_divided(x, alpha), alpha), 0.0))
 
 
 @in_float32
 def scaled_elu(x: Enclosure, alpha: float, gamma: float) -> Enclosure:
     """x > 0 ? Gamma * x : Gamma * (Alpha * exp(x) - Alpha)"""
-    return gamma * where(x > 0.0, x, alpha * expm1(x))
+    return where(x > 0.0, gamma * x, expm1(x, gamma * alpha))
 
 
 @in_float32
 def softplus(x: Enclosure, steepness: float) -> Enclosure:
     """ln(1 + exp(Steepness * x)) / Steepness"""
-    return _divided(softplus_of(steepness * x), steepness)
+    return softplus_of(steepness * x, 1.0 / steepness)
 
 
 @in_float32
 def parametric_softplus(x: Enclosure, alpha: float, beta: float) -> Enclosure:
     """Alpha * ln(1 + exp(Beta * x))"""
-    return alpha * softplus_of(beta * x)
+    return softplus_of(beta * x, alpha)
 
 
 @in_float32
@@ -152,7 +152,7 @@ def swish(x: Enclosure, scale: float) -> Enclosure:
 @in_float32
 def scaled_tanh(x: Enclosure, alpha: float, beta: float) -> Enclosure:
     """Alpha * tanh(Beta * x)"""
-    return alpha * tanh(beta * x)
+    return tanh(beta * x, alpha)
 
 
 @in_float32
