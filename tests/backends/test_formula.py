@@ -13,6 +13,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
 from dml_conformance.backends.reference.floats import spacing
 from dml_conformance.backends.reference.formula import EVERY_FLOAT16, Formula, scaled
 from dml_conformance.backends.reference.layout import NUMBERS
+from dml_conformance.backends.reference.operators.activation import scaled_elu
 from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias
@@ -136,6 +137,14 @@ def test_errors_of_multiples_are_in_units_of_the_product(factor: float, profile:
     for away in (found.high - exact, exact - found.low):
         assert (away <= allowed * (1 + 1e-6)).all()
         assert (away >= allowed * (1 - 1e-3)).all()
+
+
+def test_of_a_product_that_is_subnormal_digits_may_be_lost() -> None:
+    numbers = -np.geomspace(1e-36, 1e-30, 100, dtype=np.float32)
+    alpha, gamma = np.float32(1e-10), np.float32(1e5)
+    stepwise = gamma * (alpha * np.expm1(numbers))
+    found = Formula(lambda x: scaled_elu(x, float(alpha), float(gamma)), (numbers,), FLOAT32)
+    assert within(found, PRECISE).holds(stepwise.view(np.uint32), FLOAT32).all()
 
 
 def test_of_many_float16_numbers_each_is_computed_once() -> None:

@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dml_conformance.backends.reference.enclosure import Enclosure, known, where
+from dml_conformance.backends.reference.floats import FORMATS
 from dml_conformance.backends.reference.formula import Formula, attribute, in_float32, scaled
 from dml_conformance.backends.reference.functions import erfc, expm1, maximum, minimum, sigmoid, tanh
 from dml_conformance.backends.reference.functions import softplus as softplus_of
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import ScaleBias
 
@@ -128,7 +130,9 @@ def celu(x: Enclosure, alpha: float) -> Enclosure:
 @in_float32
 def scaled_elu(x: Enclosure, alpha: float, gamma: float) -> Enclosure:
     """x > 0 ? Gamma * x : Gamma * (Alpha * exp(x) - Alpha)"""
-    return where(x > 0.0, gamma * x, expm1(x, gamma * alpha))
+    inner = expm1(x, alpha)
+    is_tiny = known(abs(inner.value) < 2 * FORMATS[DataType.FLOAT32].normal)  # it loses digits before it is multiplied
+    return where(x > 0.0, gamma * x, where(is_tiny, gamma * inner, expm1(x, gamma * alpha)))
 
 
 @in_float32
