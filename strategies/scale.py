@@ -62,6 +62,9 @@ MOST_BESIDE = 2**20  # elements of an output where a long axis is not the only d
 MOST_DENSE = 2**20  # elements of an input that all have a place of their own
 # Not one of them a power of two, though some are but for a bit that is cut off.
 WRONG_ALIGNMENTS = (2**31 + 16, 3 * 2**30, 2**32 - 16)
+# Elements after which the data of large outputs begin again where results are rounded, so that of few it is computed
+# what is right. It is prime: no address cut to fewer bits leads to the same element of another turn.
+ROUNDED_PERIOD = 4_093
 SURPLUS = 9  # elements that an overlapping input has more or less than its indices have bytes for
 
 
@@ -218,11 +221,16 @@ class _ScaleCases(NamedTuple):
 
     def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
         index, seeds, recipes = self.spec.index, count(data.seed), {}
+        is_large = any(slot.tensor.element_count > MOST_BESIDE for slot in outputs(desc))
+        repeats = is_large and self.spec.primitives
         for slot in inputs(desc):
             if index is not None and slot.key == index.indices:
                 recipes[slot.key] = indices
             else:  # no two inputs have the same bits
-                recipes[slot.key] = _in_domain(self.spec, slot, Recipe(data.pattern, next(seeds)))
+                recipe = _in_domain(self.spec, slot, Recipe(data.pattern, next(seeds)))
+                if repeats and recipe.pattern not in values.INDEX_PATTERNS:
+                    recipe = msgspec.structs.replace(recipe, period=ROUNDED_PERIOD)
+                recipes[slot.key] = recipe
         about = "negative-indices" if indices.pattern == values.FAR_NEGATIVE else "values"
         rule = f"{self.spec.name}.{about}"
         assert rule in execution_rules(self.spec.name, self.level)

@@ -233,7 +233,8 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_
     _check_named(recipe, limits)
     size = buffer_size(tensor)
     if recipe.pattern in _DATA:
-        made = min(size, recipe.period * tensor.data_type.size) if recipe.period else size
+        period = recipe.period or (PERIOD if recipe.pattern in _DRAWN else size)
+        made = min(size, period * tensor.data_type.size)
         content = _DATA[recipe.pattern](tensor.data_type, made, recipe.seed)
         return content if made == size else np.resize(content, size)
     values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits, has_duplicates)
@@ -423,6 +424,8 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,
 }
+# Those of which each element comes of a few bytes of its own, drawn alone: after `PERIOD` elements they begin again.
+_DRAWN = (SMALL_INTEGERS, TRUTHS, FINITE, SHIFTS, MODERATE, SCALES, POSITIVE, WEIGHTS)
 
 
 @lru_cache

@@ -58,14 +58,15 @@ def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = D
 
 
 def expected_parts(
-    desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML
+    desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML, period: int = 0
 ) -> Mapping[str, Expectation | LargeExpectation]:
-    """The same, computed anew part by part where the operator can be cut."""
+    """The same, computed part by part where the operator can be cut: anew each time, unless its inputs begin again
+    after so many elements."""
     cut = CUTS.get(desc.operator)
     if cut is None:
         return expected_output(desc, bindings, profile)
     arrays, compute = _arrays(desc, bindings), OPERATORS[desc.operator]
-    return {slot.key: LargeExpectation(desc, slot, arrays, cut, compute, profile) for slot in outputs(desc)}
+    return {slot.key: LargeExpectation(desc, slot, arrays, cut, compute, profile, period) for slot in outputs(desc)}
 
 
 def _arrays(desc: OperatorDesc, bindings: Bindings) -> Arrays:

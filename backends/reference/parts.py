@@ -29,6 +29,8 @@ from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 
 PART_ELEMENTS = 2**17
+# Elements of which it is kept what is right, where inputs repeat, so that it is computed once of each.
+MOST_KEPT = 2**21
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
@@ -46,10 +48,21 @@ class LargeExpectation:
         cut: of the operator.
         compute: of the operator.
         profile: which bounds hold for results of arithmetic.
+        period: elements after which those of the inputs may begin again; 0 for none. It is looked whether they do.
+
+    Attributes:
+        repeats: whether they do, so that parts are kept and not computed anew.
     """
 
     def __init__(
-        self, desc: OperatorDesc, output: Slot, arrays: Arrays, cut: Cut, compute: Compute, profile: Profile
+        self,
+        desc: OperatorDesc,
+        output: Slot,
+        arrays: Arrays,
+        cut: Cut,
+        compute: Compute,
+        profile: Profile,
+        period: int = 0,
     ) -> None:
         self._profile = profile
         self._desc = desc
@@ -57,13 +70,17 @@ class LargeExpectation:
         self._arrays = arrays
         self._cut = cut
         self._compute = compute
+        self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
+        sizes = output.tensor.sizes
+        self._axis, step = split(sizes, self._most())
+        self._turn = period * max(1, step // period) if period else 0
+        self.repeats = bool(period) and self._is_periodic(period)
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
         """The boxes of at most `PART_ELEMENTS` elements, unless those that are taken together are more, and what is
         right of each."""
-        sizes, axes = self._output.tensor.sizes, self._together()
-        for box in boxes(sizes, max(PART_ELEMENTS, prod(sizes[min(axes, default=len(sizes)) :]))):
-            yield box, self.cut(box)
+        for box in boxes(self._output.tensor.sizes, self._most(), self._turn if self.repeats else 0):
+            yield box, self._first_of(box) if self.repeats else self.cut(box)
 
     def at(self, coordinates: tuple[int, ...]) -> Expectation:
         """What is right of one element, as a tensor of it alone."""
@@ -80,6 +97,35 @@ class LargeExpectation:
         return (
             found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
         )
+
+    def _first_of(self, box: Box) -> Expectation:
+        """What is right of a box in the first turn of the inputs, and so of that which lies there in another turn."""
+        start = box[self._axis].start % self._turn
+        along = slice(start, start + box[self._axis].stop - box[self._axis].start)
+        first = (*box[: self._axis], along, *box[self._axis + 1 :])
+        key = tuple((span.start, span.stop) for span in first)
+        if key not in self._kept:
+            self._kept[key] = self.cut(first)
+        return self._kept[key]
+
+    def _is_periodic(self, period: int) -> bool:
+        """Whether boxes so far apart along the axis that parts follow each other on have equal inputs, of which there
+        are few enough to keep what is right."""
+        sizes, axis = self._output.tensor.sizes, self._axis
+        count = sizes[axis] - period
+        if axis in self._together() or count <= 0 or prod(sizes) // sizes[axis] * self._turn > MOST_KEPT:
+            return False
+        whole = [slice(0, size) for size in sizes]
+        (desc, here), (other, there) = (
+            self._cut(self._desc, (*whole[:axis], slice(start, start + count), *whole[axis + 1 :]), self._arrays)
+            for start in (0, period)
+        )
+        return desc == other and all(np.array_equal(here[key], there[key]) for key in here)
+
+    def _most(self) -> int:
+        """Elements of a part."""
+        sizes = self._output.tensor.sizes
+        return max(PART_ELEMENTS, prod(sizes[min(self._together(), default=len(sizes)) :]))
 
     def _together(self) -> Sequence[int]:
         """Along which axes elements are taken together."""
@@ -155,15 +201,24 @@ def reach_of(name: str, data_type: DataType, profile: Profile) -> float:
     return min((PRIMITIVES[each].bound(profile, data_type).reach for each in operator(name).primitives), default=inf)
 
 
-def boxes(sizes: Sequence[int], most: int) -> Iterator[Box]:
-    """Boxes that a tensor of these sizes is made of, each of consecutive elements, in order."""
-    axis = next(axis for axis in range(len(sizes)) if prod(sizes[axis + 1 :]) <= most)
-    step = max(1, most // prod(sizes[axis + 1 :]))
+def boxes(sizes: Sequence[int], most: int, turn: int = 0) -> Iterator[Box]:
+    """Boxes that a tensor of these sizes is made of, each of consecutive elements, in order; where there is a turn,
+    none goes on after so many steps along the axis that it is made of parts along."""
+    axis, step = split(sizes, most)
     whole = tuple(slice(0, size) for size in sizes[axis + 1 :])
+    turn = turn or sizes[axis]
     for outer in product(*map(range, sizes[:axis])):
-        for start in range(0, sizes[axis], step):
-            along = slice(start, min(start + step, sizes[axis]))
-            yield (*(slice(place, place + 1) for place in outer), along, *whole)
+        for first in range(0, sizes[axis], turn):
+            end = min(first + turn, sizes[axis])
+            for start in range(first, end, step):
+                along = slice(start, min(start + step, end))
+                yield (*(slice(place, place + 1) for place in outer), along, *whole)
+
+
+def split(sizes: Sequence[int], most: int) -> tuple[int, int]:
+    """Along which axis boxes of consecutive elements, of at most so many, follow each other; and their size there."""
+    axis = next(axis for axis in range(len(sizes)) if prod(sizes[axis + 1 :]) <= most)
+    return axis, max(1, most // prod(sizes[axis + 1 :]))
 
 
 def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -46,22 +47,25 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
     Args:
         parts: elements of outputs as they are, what is right of them, and their type.
     """
-    sizes, arguments, least = [], [], 0
+    counts: Counter[int] = Counter()
+    magnitudes: dict[int, float] = {}
+    largest = 0.0
     for actual, expected, data_type in parts:
         within = expected.within
         if within is None or within.exact is None or within.argument is None:
             continue
         error = ulps(actual, within.exact, data_type)
-        is_known, least = np.isfinite(error) & within.counts, int(np.finfo(NUMBERS[data_type]).minexp)
-        sizes.append(error[is_known])
-        arguments.append(within.argument[is_known])
-    if not sizes or not (error := np.concatenate(sizes)).size:
-        return None
-    counts = np.bincount(_bins_of(error) - LEAST_BIN)
-    bins = np.flatnonzero(counts)
-    magnitudes = _by_magnitude(np.concatenate(arguments), error, least)
-    found = zip((bins + LEAST_BIN).tolist(), counts[bins].tolist(), strict=True)
-    return Errors(float(error.max()), tuple(found), magnitudes)
+        is_known = np.isfinite(error) & within.counts
+        error, least = error[is_known], int(np.finfo(NUMBERS[data_type]).minexp)
+        if not error.size:
+            continue
+        largest = max(largest, float(error.max()))
+        every = np.bincount(_bins_of(error) - LEAST_BIN)
+        bins = np.flatnonzero(every)
+        counts.update(dict(zip((bins + LEAST_BIN).tolist(), every[bins].tolist(), strict=True)))
+        for power, most in _by_magnitude(within.argument[is_known], error, least):
+            magnitudes[power] = max(most, magnitudes.get(power, most))
+    return Errors(largest, tuple(sorted(counts.items())), tuple(sorted(magnitudes.items()))) if counts else None
 
 
 def _bins_of(error: Any) -> Any:

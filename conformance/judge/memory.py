@@ -239,11 +239,15 @@ class Unwritten:
 
     def look(self, key: str, memory: OutputMemory, expected: Expected) -> None:
         """Take in the output in a slot after an execution, and what was expected there."""
-        if not isinstance(expected, Expectation) or expected.open is None or memory.poison is None:
+        if memory.poison is None or isinstance(expected, Sample):
             return
-        untouched = expected.open & (memory.elements == memory.poison)
-        if expected.free is not None:
-            untouched &= ~expected.free
+        elements = memory.elements
+        untouched = np.zeros(elements.shape, np.bool_)
+        for box, part in expected.parts():
+            if part.open is not None:
+                untouched[box] = part.open & (elements[box] == memory.poison[box])
+            if part.free is not None:
+                untouched[box] &= ~part.free
         self._left[key] = untouched & self._left.get(key, untouched)
 
     @property
@@ -327,7 +331,8 @@ class CaseMemory:
             poison = _secret(part.values, drawn_before)
             make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
             elements[box] = poison
-        is_kept = isinstance(expected, Expectation) or (isinstance(expected, Sample) and not expected.boxes)
+        is_kept = not expected.boxes if isinstance(expected, Sample) else isinstance(expected, Expectation)
+        is_kept |= isinstance(expected, LargeExpectation) and expected.repeats
         return self.now(slot, elements.copy() if is_kept else None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from types import SimpleNamespace
@@ -15,7 +16,13 @@ from strength.mutants import MUTANTS
 
 from dml_conformance.backends import reference
 from dml_conformance.backends.base import OutOfMemory
-from dml_conformance.backends.reference import ReferenceBackend, expected_output, expected_parts, parts
+from dml_conformance.backends.reference import (
+    LargeExpectation,
+    ReferenceBackend,
+    expected_output,
+    expected_parts,
+    parts,
+)
 from dml_conformance.backends.reference.layout import as_numbers
 from dml_conformance.backends.reference.operators import CUTS
 from dml_conformance.conformance.judge import judge as judge_module
@@ -27,6 +34,7 @@ from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import outputs
+from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.values import OVERLAPPING, materialize
@@ -138,6 +146,68 @@ def test_poison_of_large_outputs_is_not_kept() -> None:
     memory = block.poison(outputs(case.desc)[0], expected_parts(case.desc, bound)["output_tensor"])
     assert memory.poison is None
     assert not (memory.elements == 0).any()
+
+
+def softmax_that_repeats(rows: int = 100, period: int = 7) -> Case:
+    """Of rows of three, each of which begins one element after the one before."""
+    read = TensorDesc.of(DataType.FLOAT32, (1, 1, rows, 3), (1, 1, 1, 1))
+    desc = operator("ACTIVATION_SOFTMAX").desc(read, TensorDesc.of(DataType.FLOAT32, (1, 1, rows, 3)))
+    return Case.of(desc, LEVEL, {"input_tensor": Recipe("moderate", period=period)})
+
+
+def expected_with_period(case: Case, period: int) -> LargeExpectation:
+    read = case_memory(case, Placement()).put_inputs(materialize(case))
+    found = expected_parts(case.desc, {key: each.binding for key, each in read.items()}, period=period)
+    assert isinstance(found["output_tensor"], LargeExpectation)
+    return found["output_tensor"]
+
+
+@pytest.mark.parametrize("elements", [5, 30, 50])
+def test_what_is_right_of_inputs_that_repeat_is_computed_once(elements: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", elements)
+    case, computed = softmax_that_repeats(), Counter[int]()
+    large, anew = expected_with_period(case, 7), expected_with_period(case, 0)
+    assert large.repeats
+    assert not anew.repeats
+    cut = large.cut
+    monkeypatch.setattr(large, "cut", lambda box: computed.update([box[2].start]) or cut(box))
+    values = np.concatenate([part.values.reshape(-1, 3) for _, part in anew.parts()])
+    for _ in range(2):
+        for box, part in large.parts():
+            assert part.values.tolist() == values[box[2]].reshape(part.values.shape).tolist()
+            assert part.within is not None
+            assert part.within.low.tolist() == anew.cut(box).within.low.tolist()
+        assert [box[2].start for box, _ in large.parts()] == sorted({box[2].start for box, _ in large.parts()})
+        assert sum(box[2].stop - box[2].start for box, _ in large.parts()) == 100
+    assert max(computed) < max(7, elements // 3)
+
+
+@pytest.mark.parametrize("period", [6, 8, 100, 101])
+def test_inputs_do_not_repeat_because_it_is_said(period: int) -> None:
+    assert not expected_with_period(softmax_that_repeats(), period).repeats
+
+
+@pytest.mark.parametrize("row", [0, 6, 7, 50, 99])
+def test_one_wrong_row_among_those_that_repeat_is_found(row: int) -> None:
+    def wrong(desc: Any, inputs: Any, outputs: Any) -> None:
+        outputs["output_tensor"].view.view(np.float32)[3 * row + 1] *= 2
+
+    (record,) = records(ScriptedBackend(after=wrong), iter([softmax_that_repeats()]))
+    assert record.verdict is Verdict.FAIL
+    assert [difference.coordinates for difference in record.differences] == [(0, 0, row, 1)]
+
+
+def test_what_is_not_written_among_rows_that_repeat_is_found() -> None:
+    """Though it may lie where a right value does."""
+    case = softmax_that_repeats()
+    block = case_memory(case, Placement())
+    memory = block.poison(outputs(case.desc)[0], expected := expected_with_period(case, 7))
+    assert memory.poison is not None
+    memory.elements[...] = np.concatenate([part.values.reshape(1, 1, -1, 3) for _, part in expected.parts()], 2)
+    memory.elements[0, 0, 61, 2] = memory.poison[0, 0, 61, 2]
+    unwritten = memory_module.Unwritten()
+    unwritten.look("output_tensor", memory, expected)
+    assert unwritten.count == 1
 
 
 def test_what_a_machine_has_no_memory_for_is_decided_only(monkeypatch: pytest.MonkeyPatch) -> None:
