@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from array_api_compat import array_namespace
+from places import ROOT
 
 from dml_conformance.backends.base import Answer, Bindings, Unsupported
+from dml_conformance.backends.loading import load_backend
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.conformance import accuracy
@@ -402,3 +404,13 @@ def test_a_device_comes_to_the_same(name: str) -> None:
     assert (one.wrong, other.wrong) == (0, 0)
     assert one.error[0] == pytest.approx(other.error[0], rel=1e-6)
     assert one.most_used == pytest.approx(other.most_used, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", functions())
+def test_numpy_is_within_the_bounds_of_every_function(name: str) -> None:
+    """Also so that the documents' example, by which bounds are measured, goes on with the reference."""
+    backend = load_backend(f"{ROOT / 'docs/examples/numpy_backend.py'}:NumPyBackend")
+    for profile in PROFILES.values():
+        found = measure(backend, name, FLOAT32, profile, sampled=16)
+        assert found.tried
+        assert not found.wrong
