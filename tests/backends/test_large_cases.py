@@ -197,11 +197,13 @@ def test_one_wrong_row_among_those_that_repeat_is_found(row: int) -> None:
     assert [difference.coordinates for difference in record.differences] == [(0, 0, row, 1)]
 
 
-def test_what_is_not_written_among_rows_that_repeat_is_found() -> None:
+def test_what_is_not_written_among_rows_that_repeat_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though it may lie where a right value does."""
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 30)
     case = softmax_that_repeats()
     block = case_memory(case, Placement())
     memory = block.poison(outputs(case.desc)[0], expected := expected_with_period(case, 7))
+    assert expected.repeats
     assert memory.poison is not None
     memory.elements[...] = np.concatenate([part.values.reshape(1, 1, -1, 3) for _, part in expected.parts()], 2)
     memory.elements[0, 0, 61, 2] = memory.poison[0, 0, 61, 2]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorType
-from dml_conformance.spec.field_kinds import UINT, ArrayKind
+from dml_conformance.spec.field_kinds import FLOATS, INTS, UINT, UINTS
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     Field,
@@ -158,7 +158,7 @@ def _dimension_changes(desc: OperatorDesc) -> Iterator[tuple[str, OperatorDesc]]
     """A leading dimension of size 1 more or less everywhere; positions count from it, so they move with it or not."""
     tensors = list(slots(desc))
     numbers = [field.attribute for field in desc.fields if field.kind is UINT]
-    arrays = [field.attribute for field in desc.fields if isinstance(field.kind, ArrayKind) and not field.is_tensor]
+    arrays = [field.attribute for field in desc.fields if field.kind in (UINTS, INTS, FLOATS)]
     longer = with_tensors(desc, {slot.key: _longer(slot.tensor) for slot in tensors})
     longer = _edited(longer, {name: (1, *getattr(desc, name)) for name in arrays})
     yield "DimensionCount + 1 everywhere", longer
