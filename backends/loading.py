@@ -35,7 +35,7 @@ BUILT_IN = {
         ("torch", "torch:TorchBackend"),
         ("torch-eager", "torch:TorchEagerBackend"),
         ("torch-kernels", "torch:TorchKernelsBackend"),
-        ("directml", "directml:DirectmlBackend"),
+        ("directml", "directml:directml_backend"),
     )
 }
 

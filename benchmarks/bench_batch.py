@@ -36,8 +36,9 @@ from dml_conformance.conformance.judge.memory import Layout
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.reports.records import Ending
-from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.reports.model.records import Ending
+from dml_conformance.reports.output.folder import OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import spec_of
 
@@ -76,7 +77,7 @@ def bench_execution(race: Race, sizes: Sizes, device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def bench_one_process(race: Race, sizes: Sizes, device: str) -> None:
     """Judged by this process."""
-    judges = JudgeSetup((f"torch:{device}",)).judges()
+    judges = JudgeSetup((f"torch:{device}",), limits=None).judges()
     blocks = corpus_blocks(sizes.swept)
     race(
         "cases",
@@ -93,7 +94,7 @@ def bench_all_cores(race: Race, sizes: Sizes, device: str) -> None:
     names = (f"torch:{device}",)
     blocks = corpus_blocks(sizes.swept * cores())
     some = blocks[: max(1, len(blocks) // cores())]
-    alone = InProcess(JudgeSetup(names).judges(), one_by_one=True)
+    alone = InProcess(JudgeSetup(names, limits=None).judges(), one_by_one=True)
     goals = [GOAL] if device == "cuda" else []
     with (
         closing(Workers(JudgeSetup(names), cores())) as batches,
@@ -118,8 +119,8 @@ def bench_reports(race: Race, sizes: Sizes, device: str) -> None:
     """
     setup = JudgeSetup((f"torch:{device}",))
     count = sizes.swept * cores()
-    (judge,) = setup.judges()
     with TemporaryDirectory() as name, closing(Workers(setup, cores())) as workers:
+        (claims,) = workers.capabilities()
         file = Path(name) / "corpus.jsonl.zst"
         write_corpus(file, corpus_lines(Header.of(count, 0)))
 
@@ -128,7 +129,7 @@ def bench_reports(race: Race, sizes: Sizes, device: str) -> None:
                 check_corpus(reader)
             with open_corpus(file) as reader, OutputFolder(Path(name) / "reports", replace=True) as folder:
                 reports = ReportFolder(folder)
-                reports.start(describe_sweep(judge.capabilities, setup, [reader.header], [], WHOLE))
+                reports.start(describe_sweep(claims, setup, [reader.header], [], WHOLE))
                 workers.feed(blocks_of([reader], WHOLE), [reports])
                 reports.finish(Ending.now())
             return reports.summary.total

@@ -6,7 +6,9 @@ All at the highest level, which allows most: every dimension count, data type an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from itertools import count
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies import cases
 from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.cases import make_case, numbered_case
-from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.chooser import Impossible, SeededChooser
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.violations import breakable_rules, violate
 
@@ -28,6 +30,8 @@ GOAL = Goal(50_000)
 
 _OPERATORS = tuple(operators())
 _LEVEL = HIGHEST.label
+
+Made = TypeVar("Made")
 
 
 def bench_seeded_cases(race: Race, sizes: Sizes) -> None:
@@ -47,7 +51,7 @@ def bench_seeded_descriptors(race: Race, sizes: Sizes) -> None:
     def descriptor(n: int) -> object:
         if n % 2:
             name, rule = rules[n // 2 % len(rules)]
-            return violate(SeededChooser(f"0/{name}/{n}"), name, HIGHEST, rule)
+            return first_possible(f"0/{name}/{n}", lambda chooser: violate(chooser, name, HIGHEST, rule))
         name = _OPERATORS[n // 2 % len(_OPERATORS)]
         return builder(name).build(Context.at(SeededChooser(f"0/{name}/{n}"), operators()[name], HIGHEST))
 
@@ -69,7 +73,7 @@ def bench_seeded_invalid_cases(race: Race, sizes: Sizes) -> None:
 
     def invalid_seeded(n: int) -> Case:
         name, rule = rules[n % len(rules)]
-        return make_case(SeededChooser(f"0/{name}/{n}"), name, HIGHEST, rule)
+        return first_possible(f"0/{name}/{n}", lambda chooser: make_case(chooser, name, HIGHEST, rule))
 
     assert all(invalid_seeded(n).outcome is not Outcome.ACCEPT for n in range(len(rules)))
     race("cases", Work("seeded, invalid", seeded(sizes.cases, invalid_seeded)), GOAL)
@@ -83,6 +87,14 @@ def bench_hypothesis(race: Race, sizes: Sizes) -> None:
         Work("Hypothesis, any case", drawn(sizes.examples, per_operator)),
         Peer(Work("Hypothesis, one integer", drawn(sizes.examples, [st.integers()] * len(per_operator))), 0.5),
     )
+
+
+def first_possible(origin: str, made: Callable[[SeededChooser], Made]) -> Made:
+    """What is made with the first seed of an origin whose descriptor can break the rule alone."""
+    for attempt in count():
+        with suppress(Impossible):
+            return made(SeededChooser(f"{origin}/{attempt}"))
+    raise AssertionError("counts without an end")
 
 
 def broken_rules() -> list[tuple[str, str]]:

@@ -24,14 +24,15 @@ from racing import Goal, Peer, Race, Work
 from ratios import Clock
 from sizes import Sizes
 
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.records import Record
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.output.folder import OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store, StoreWriter
 
 GOAL = Goal(100_000 / 5)
 MANY_GOAL = Goal(1_000_000 / 60)

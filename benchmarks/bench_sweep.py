@@ -23,7 +23,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 
 GOAL = Goal(5_000)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES
 from dml_conformance.conformance.exchange.corpus import CorpusLine, Header, corpus_lines, in_blocks
-from dml_conformance.conformance.workers.executor import BlockExecutor
+from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import Record
-from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
@@ -48,7 +48,7 @@ class Tally(FanOut):
         self.count += 1
 
 
-def judged_by(executor: BlockExecutor, blocks: Sequence[CaseBlock]) -> Callable[[], int]:
+def judged_by(executor: Executor, blocks: Sequence[CaseBlock]) -> Callable[[], int]:
     """Judge all blocks; the count is that of the records."""
 
     def run() -> int:

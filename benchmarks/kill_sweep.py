@@ -36,10 +36,11 @@ from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusLine, Heade
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import Ending, Record
-from dml_conformance.reports.stream import Consumer, FanOut
-from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import Ending, Record
+from dml_conformance.reports.model.stream import Consumer, FanOut
+from dml_conformance.reports.output.folder import OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
 
 SAMPLES = 100
 MIB = 2**20
@@ -154,9 +155,9 @@ def sweep(setup: JudgeSetup, header: Header, count: int, every: int, seed: int) 
         stream = FanOut(reports, watcher)
         stream.start(describe_sweep(claims, setup, [header], [], WHOLE))
         started = time.perf_counter()
-        given_up = workers.feed(blocks(header), [stream])
+        workers.feed(blocks(header), [stream])
         judged = time.perf_counter()
-        stream.finish(Ending.now(given_up))
+        stream.finish(Ending.now())
         digest = json.loads((Path(name) / "out" / "certificate.json").read_text())["digests"]["results"]
         return Run(
             digest=digest,

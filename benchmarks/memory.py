@@ -31,15 +31,16 @@ if str(TESTS) not in sys.path:  # where records are made up
 import report_data  # noqa: E402
 
 from dml_conformance.conformance.judge.compare import RECORDED  # noqa: E402
-from dml_conformance.reports.cases import Cases  # noqa: E402
-from dml_conformance.reports.encoded import EncodedRecord, encode_record  # noqa: E402
-from dml_conformance.reports.html import report_html  # noqa: E402
-from dml_conformance.reports.records import Difference, Ending, Verdict  # noqa: E402
-from dml_conformance.reports.report import CampaignReport  # noqa: E402
-from dml_conformance.reports.store import Store  # noqa: E402
-from dml_conformance.reports.stream import FanOut  # noqa: E402
-from dml_conformance.reports.summary import Summary  # noqa: E402
-from dml_conformance.reports.writing import OutputFolder, ReportFolder  # noqa: E402
+from dml_conformance.reports.model.encoded import EncodedRecord, encode_record  # noqa: E402
+from dml_conformance.reports.model.records import Difference, Ending, Verdict  # noqa: E402
+from dml_conformance.reports.model.stream import FanOut  # noqa: E402
+from dml_conformance.reports.model.summary import Summary  # noqa: E402
+from dml_conformance.reports.output.folder import OutputFolder  # noqa: E402
+from dml_conformance.reports.output.reports import ReportFolder  # noqa: E402
+from dml_conformance.reports.page.cases import Cases  # noqa: E402
+from dml_conformance.reports.page.html import report_html  # noqa: E402
+from dml_conformance.reports.page.report import CampaignReport  # noqa: E402
+from dml_conformance.reports.store.results import Store  # noqa: E402
 
 DISTINCT = 8000  # records, before their digests and values are changed
 

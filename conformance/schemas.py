@@ -1,4 +1,4 @@
-"""All published JSON schemas: those of `reports.schemas`, of pages and of packages.
+"""All published JSON schemas: those of `reports.views.schemas`, of pages and of packages.
 
 `python -m dml_conformance.conformance.schemas FOLDER` writes them. Those in `docs/schemas` are made so; a test holds
 them to it.
@@ -17,9 +17,9 @@ from dml_conformance.conformance.packages.waivers import WaiversFile
 from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.errata import ErrataDocument
 from dml_conformance.documents.read.collection import PageCollection
-from dml_conformance.reports import schemas
 from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
-from dml_conformance.reports.schemas import Schema, of_types
+from dml_conformance.reports.views import schemas
+from dml_conformance.reports.views.schemas import Schema, of_types
 
 
 def _of(name: str, title: str, kind: type[msgspec.Struct]) -> dict[str, Callable[[], Schema]]:

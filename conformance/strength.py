@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.release import suite_version
 
 FILE = Path(__file__).with_suffix(".json")
 

@@ -16,8 +16,8 @@ import click
 import msgspec
 from click.testing import CliRunner
 
-from dml_conformance.conformance.accuracy_page import as_markdown as as_markdown_of_bounds
-from dml_conformance.conformance.accuracy_page import read_measured
+from dml_conformance.conformance.accuracy.page import as_markdown as as_markdown_of_bounds
+from dml_conformance.conformance.accuracy.page import read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
 from dml_conformance.conformance.gate import plugin
@@ -27,7 +27,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Role, Support
-from dml_conformance.spec.registry import every_operator, families, operators, rule
+from dml_conformance.spec.registry import families, operators, rules
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -115,29 +115,9 @@ def _operators_page() -> str:
     introduction = (
         "The operators that the suite judges, with the tables of their tensors. At a level the newest table at or "
         "below it holds; below the first one the operator does not exist. `dml-conformance operators --format json` "
-        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes. Of [the others]"
-        "(#the-others) the facts are known, and no rule of their own or value yet."
+        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes."
     )
-    sections = (*(_operator_section(spec) for _, spec in _specs()), _others())
-    return _page("Operators", introduction, "\n\n".join(sections))
-
-
-def _others() -> str:
-    """The operators of which only the facts are known, a line each."""
-    headers = ("operator", "value", "from level", "fields", "tables from")
-    rows = (
-        (
-            f"[`{spec.name}`]({spec.source.url})",
-            str(spec.type_value),
-            spec.introduced_in.label,
-            str(len(spec.facts.fields)),
-            " ".join(level.label for level in sorted(spec.tables)),
-        )
-        for name, spec in every_operator().items()
-        if name not in operators()
-    )
-    text = "`dml-conformance check` decides what the rules that every operator has decide, by the tables of each."
-    return f"## The others\n\n{text}\n\n" + _table(headers, rows)
+    return _page("Operators", introduction, "\n\n".join(_operator_section(spec) for _, spec in _specs()))
 
 
 def _operator_section(spec: OperatorSpec) -> str:
@@ -260,7 +240,7 @@ def _observations() -> str:
     return _table(
         ("rule", "erratum", "the library", "found by"),
         (
-            (f"`{name}`", _erratum_link(str(rule(name).erratum)), observation.finding, observation.evidence)
+            (f"`{name}`", _erratum_link(str(rules()[name].erratum)), observation.finding, observation.evidence)
             for name, observation in observations().items()
         ),
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output
@@ -16,9 +17,32 @@ from dml_conformance.strategies.values import NUMPY_TYPE, fill
 Reference = Callable[[OperatorDesc, Mapping[str, Binding]], Mapping[str, Any]]
 
 
+class Computed(NamedTuple):
+    """What the reference says of one output tensor.
+
+    Attributes:
+        elements: an array of the tensor's sizes and data type.
+        open: which of them the specification leaves open, an array of bool; None for none.
+        is_bounded: whether every element that is left open has an interval.
+    """
+
+    elements: npt.NDArray[Any]
+    open: npt.NDArray[np.bool_] | None
+    is_bounded: bool
+
+    def tells(self, printed: npt.NDArray[Any]) -> bool:
+        """Whether enough is said to hold printed elements against it.
+
+        Where all are open nothing is, unless they have intervals and what stands for these is what is printed.
+        """
+        if self.open is None or not np.all(self.open):
+            return True
+        return self.is_bounded and self.elements.tobytes() == printed.tobytes()
+
+
 def run_reference(
     desc: OperatorDesc, data: Mapping[str, Recipe], reference: Reference | None = None
-) -> dict[str, tuple[Any, Any]]:
+) -> dict[str, Computed]:
     """The output tensors of a descriptor by their names, `OutputTensors[1]` for one of an array.
 
     Args:
@@ -26,8 +50,7 @@ def run_reference(
         reference: computes outputs as `backends.reference.expected_output` does, which is taken for None.
 
     Returns:
-        For each output its elements as an array of the tensor's sizes and data type, and which of them the
-        specification leaves open: an array of bool, or None for none.
+        What is computed of each output.
     """
     bound = {}
     for slot in inputs(desc):
@@ -43,7 +66,8 @@ def run_reference(
             known = (within.low == within.high) & (within.nan is None or ~within.nan)
             is_open = is_open & ~known if result.free is None else is_open & (~known | result.free)
             is_open = is_open if is_open.any() else None
-        found[slot.name] = elements.reshape(slot.tensor.sizes), is_open
+        is_bounded = not any(mask is not None and mask.any() for mask in (result.one_of, result.free))
+        found[slot.name] = Computed(elements.reshape(slot.tensor.sizes), is_open, is_bounded)
     return found
 
 

@@ -27,7 +27,7 @@ class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
         pattern: name of a pattern in `strategies.values`.
         seed: picks one of the pattern's fillings; together they fix every byte.
         values: for the pattern `explicit`, the logical elements in row-major order; for `explicit-bits` their bits.
-        in_place: whether the output is bound to this input's memory too.
+        in_place: whether an output is bound to this input's memory too; see `strategies.values.output_in_place`.
         period: elements after which those of a larger tensor begin again; 0 for none.
     """
 

@@ -2,7 +2,7 @@
 
 A constraint says what a page asks for, and the rest follows: its check, with the user's numbers; its words; and by its
 kind, in `strategies.constraints`, the descriptors that break it and no other rule, and the valid ones at both of its
-ends. What is of no kind stays a `Rule` with a check of its own, which the builder breaks.
+ends. What is of no kind is `checked` by a function of its own, which the builder breaks.
 
 A family lists both in `own_rules`; `operator_spec` makes rules of constraints, with its name and its page:
 
@@ -41,7 +41,8 @@ Made of such kinds are also the rules of every operator: `from_level`, `given`, 
 
 Besides, each takes what is to be said in other words, `statement` and `remedy`, and what a person alone knows: `name`
 of the rule, `section` of the page or another `source`, `after` (names of the operator's rules without which this one
-means nothing), `since`, `until`, `erratum`, `settles`, `also`, `category`, and `check` where its messages are others.
+means nothing), `since`, `until`, `erratum`, `settles`, `also` (sources, or sections of the page), `category`, and
+`check` where its messages are others. What is said of one operator alone stands in the data, see `spec.statements`.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ from dml_conformance.spec.field_kinds import EnumKind
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Breach, Category, Check, Rule
 from dml_conformance.spec.sources import Source
+from dml_conformance.spec.statements import Statement, statements
 from dml_conformance.spec.tensor import TensorDesc, braces
 
 SizesOf = Callable[[Any], tuple[int, ...]]
@@ -88,7 +90,7 @@ class Constraint:
     """What a rule asks for, of a known kind.
 
     Attributes:
-        kind: the function below that declares it.
+        kind: the function below that declares it; "" for a check of its own.
         subject: the members and tensors that it is about, by DirectML's name.
         data: what it is compared with, as the kind has it.
         check: of the rule.
@@ -108,7 +110,7 @@ class Constraint:
     stated: Mapping[str, Any]
 
     def rule(self, operator: str, page: str) -> Rule:
-        """The rule of an operator that it makes."""
+        """The rule of an operator that it makes; what `spec.statements` has of it goes before what is declared."""
         name, statement, remedy = self.words
         said: dict[str, Any] = {
             "statement": statement,
@@ -119,7 +121,11 @@ class Constraint:
         said |= self.stated
         source = said.pop("source", Source(page, said.pop("section", "".join(self.subject[:1]))))
         name, needs = said.pop("name", name), self.needs(operator) | ids(operator, *said.pop("after", ()))
-        return Rule(f"{operator}.{name}", source=source, needs=needs, constraint=self, **said)
+        words = statements(operator).rules.get(name, Statement())
+        if "also" in said:
+            said["also"] = tuple(Source(page, of) if isinstance(of, str) else of for of in said["also"])
+        said = {"source": source, **said, **words.words(operator, page)}
+        return Rule(f"{operator}.{name}", needs=needs, constraint=self if self.kind else None, **said)
 
 
 Rules = tuple[Rule | Constraint, ...]
@@ -227,6 +233,17 @@ def kebab(name: str) -> str:
     return attribute_of(name.removesuffix("Tensor")).replace("_", "-")
 
 
+def checked(
+    name: str,
+    check: Check,
+    category: Category = Category.SHAPE,
+    needs: Callable[[str], frozenset[str]] = shapes_comparable,
+    **stated: Any,
+) -> Constraint:
+    """What is of no kind: a check of its own, which the operator's builder breaks."""
+    return Constraint("", (), None, check, (name, "", ""), needs, category, stated)
+
+
 # --- of the operator ------------------------------------------------------------------------------------------------
 
 
@@ -288,7 +305,7 @@ def above_0(*fields: str, why: str = "", **stated: Any) -> Constraint:
 
 
 def entries(
-    fields: str | Sequence[str], allows: Callable[[Any], bool], wrong: Sequence[Any], statement: str, **stated: Any
+    fields: str | Sequence[str], allows: Callable[[Any], bool], wrong: Sequence[Any], statement: str = "", **stated: Any
 ) -> Constraint:
     """As `allows` has it; with some values that it does not allow."""
     names = _names(fields)
@@ -374,7 +391,7 @@ def enumerators(kinds: Mapping[str, EnumKind], **stated: Any) -> Constraint:
 # --- of tensors -------------------------------------------------------------------------------------------------------
 
 
-def sizes_follow(tensor: str, of: SizesOf, told: str, statement: str, **stated: Any) -> Constraint:
+def sizes_follow(tensor: str, of: SizesOf, told: str, statement: str = "", **stated: Any) -> Constraint:
     """The sizes that a function gives, where the tensor is there; in a message they stand after `told`."""
 
     def check(desc: Any, level: Level) -> Breach | None:

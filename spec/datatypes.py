@@ -28,13 +28,23 @@ class DataType(IntEnum):
 
     @property
     def size(self) -> int:
-        """Bytes of one element; 0 for UNKNOWN and for the 4-bit types, of which two share a byte."""
+        """Bytes of one element that has them for itself; 0 for UNKNOWN."""
         return ELEMENT_SIZE[self]
 
     @property
     def bits(self) -> int:
         """Bits of one element; 0 for UNKNOWN."""
         return ELEMENT_BITS[self]
+
+    @property
+    def shares_bytes(self) -> bool:
+        """Whether two elements share a byte of memory."""
+        return self in UNPACKED
+
+    @property
+    def unpacked(self) -> DataType:
+        """The type of the elements where each has its bytes for itself."""
+        return UNPACKED.get(self, self)
 
     @property
     def limits(self) -> tuple[int, int] | None:
@@ -67,13 +77,13 @@ ELEMENT_SIZE = {
     DataType.FLOAT64: 8,
     DataType.UINT64: 8,
     DataType.INT64: 8,
-    DataType.UINT4: 0,
-    DataType.INT4: 0,
+    DataType.UINT4: 1,
+    DataType.INT4: 1,
 }
-
+UNPACKED = {DataType.UINT4: DataType.UINT8, DataType.INT4: DataType.INT8}
 
 # The page of DML_TENSOR_DATA_TYPE puts the first of two 4-bit elements into the low half of a byte.
-ELEMENT_BITS = {kind: 8 * size for kind, size in ELEMENT_SIZE.items()} | {DataType.UINT4: 4, DataType.INT4: 4}
+ELEMENT_BITS = {kind: 8 * size for kind, size in ELEMENT_SIZE.items()} | dict.fromkeys(UNPACKED, 4)
 
 
 class TensorType(IntEnum):

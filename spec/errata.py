@@ -16,7 +16,6 @@ class Resolution(StrEnum):
 
     CORRECTED = "corrected"  # the pages' own evidence settles it; the rules follow the correction
     UNSPECIFIED = "unspecified"  # a descriptor or value that depends on it is not judged
-    PENDING = "pending"  # it waits for its operator, which the registry does not have yet
     EDITORIAL = "editorial"  # wording or labels; no descriptor's fate depends on it
 
 

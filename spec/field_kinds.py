@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -353,40 +353,36 @@ class PairKind(Kind):
             yield f"{self.members[1]} {name}", self.python(first, other)
 
 
-class TensorKind(Kind):
+class StructureKind(Kind):
+    """A structure that `spec.forms` reads and writes (it binds both at its import), or None."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any, str], Any]
+
+    def bind(self, write: Callable[[Any], Any], read: Callable[[Any, str], Any]) -> None:
+        self.write, self.read = write, read
+
+    def to_json(self, value: Any) -> Any:
+        return None if value is None else self.write(value)
+
+    def from_json(self, value: Any, where: str) -> Any:
+        return None if value is None else self.read(value, where)
+
+
+class TensorKind(StructureKind):
     """A tensor; a missing one is None, which is the validator's business."""
 
     name, python, expects = "tensor", TensorDesc | None, "a tensor"
-
-    def to_json(self, value: TensorDesc | None) -> Any:
-        from dml_conformance.spec.forms import tensor_to_json  # which needs the descriptors, and they the kinds
-
-        return None if value is None else tensor_to_json(value)
-
-    def from_json(self, value: Any, where: str) -> TensorDesc | None:
-        from dml_conformance.spec.forms import tensor_from_json
-
-        return None if value is None else tensor_from_json(value, where)
 
     @property
     def schema(self) -> Schema:
         return {"oneOf": [{"$ref": "#/$defs/Tensor"}, {"type": "null"}]}
 
 
-class OperatorKind(Kind):
+class OperatorKind(StructureKind):
     """A nested operator, whose tensors are null; None for none."""
 
     name, python, expects = "operator", Any, "an operator with type and desc"
-
-    def to_json(self, value: Any) -> Any:
-        from dml_conformance.spec.forms import desc_to_json
-
-        return None if value is None else desc_to_json(value)
-
-    def from_json(self, value: Any, where: str) -> Any:
-        from dml_conformance.spec.forms import desc_from_json
-
-        return None if value is None else desc_from_json(value, where)
 
     @property
     def schema(self) -> Schema:

@@ -23,6 +23,7 @@ import msgspec
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.descriptor import Field, OperatorDesc, descriptor_classes
 from dml_conformance.spec.field_kinds import (
+    OPERATOR,
     SCALAR,
     TENSOR,
     UINT,
@@ -162,7 +163,7 @@ class _UsualTensor(
     data_type: str
     sizes: tuple[_Uint, ...]
     strides: tuple[_Uint, ...] | None = None
-    total: Annotated[int, msgspec.Meta(ge=0)] = 0
+    total: Annotated[int, msgspec.Meta(ge=0)] | None = None
     flags: str | _Uint = 0
     alignment: _Uint = 0
 
@@ -170,7 +171,7 @@ class _UsualTensor(
         """What it describes; None where its fields do not go together."""
         data_type = _DATA_TYPES.get(self.data_type)
         flags = _FLAGS.get(self.flags, -1) if isinstance(self.flags, str) else self.flags
-        if data_type is None or flags < 0 or self.total > UINT64_MAX:
+        if data_type is None or flags < 0 or (self.total or 0) > UINT64_MAX:
             return None
         if self.strides is not None and len(self.strides) != len(self.sizes):
             return None
@@ -230,7 +231,9 @@ def tensor_from_json(value: Any, where: str) -> TensorDesc:
         strides = UINTS.from_json(value["Strides"], join(where, "Strides"))
         if len(strides) != len(sizes):
             raise FormError(join(where, "Strides"), f"expected {len(sizes)} entries as in Sizes, found {len(strides)}")
-    total = read_whole(value.get("TotalTensorSizeInBytes", 0), join(where, "TotalTensorSizeInBytes"), 0, UINT64_MAX)
+    total = value.get("TotalTensorSizeInBytes")
+    if total is not None:
+        total = read_whole(total, join(where, "TotalTensorSizeInBytes"), 0, UINT64_MAX)
     alignment = UINT.from_json(
         value.get("GuaranteedBaseOffsetAlignment", 0), join(where, "GuaranteedBaseOffsetAlignment")
     )
@@ -242,15 +245,16 @@ def _tensor(
     data_type: DataType,
     sizes: tuple[int, ...],
     strides: tuple[int, ...] | None,
-    total: int,
+    total: int | None,
     flags: int = TensorFlag.NONE,
     alignment: int = 0,
     tensor_type: TensorType = TensorType.BUFFER,
 ) -> TensorDesc:
-    """A tensor of these fields; a total size of 0 stands for the smallest one."""
-    if total == 0 and 0 not in sizes and len(sizes) <= MAX_DIMENSIONS:  # beyond, the product may have a million digits
+    """A tensor of these fields; without a total size it has the smallest one."""
+    # The product of very many sizes may have a million digits.
+    if total is None and 0 not in sizes and len(sizes) <= MAX_DIMENSIONS:
         total = min(minimum_size_in_bytes(data_type, sizes, strides), UINT64_MAX)
-    return TensorDesc(data_type, sizes, strides, total, flags, alignment, tensor_type)
+    return TensorDesc(data_type, sizes, strides, total or 0, flags, alignment, tensor_type)
 
 
 def _operator(value: Mapping[str, Any], where: str) -> type[OperatorDesc]:
@@ -318,3 +322,7 @@ def _reject_unknown(fields: Mapping[str, Any], known: Iterable[str], where: str,
 
 def _either(value: Mapping[str, Any], *names: str) -> Any:
     return next((value[name] for name in names if name in value), None)
+
+
+TENSOR.bind(tensor_to_json, tensor_from_json)
+OPERATOR.bind(desc_to_json, desc_from_json)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.registry import operators
 
 # A descriptor has a few hundred characters. The bound is on memory: parsed JSON takes up to 35 times its length.
 MAX_BYTES = 16 * 2**20
@@ -124,7 +124,7 @@ def _model(dispatchables: Any, file: str) -> ModelFile:
     for name, value in dispatchables.items():
         where = "dispatchables" + member_path(name)
         kind = value.get("type", value.get("Type")) if isinstance(value, dict) else None
-        if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in every_operator():
+        if isinstance(kind, str) and kind.removeprefix("DML_OPERATOR_") not in operators():
             skipped.append(SkippedOperator(where, kind))
         else:
             found.append(_located(_without_dispatch_fields(value), where))
@@ -135,7 +135,20 @@ def _without_dispatch_fields(value: Any) -> Any:
     """A dispatchable without the members that are DxDispatch's own, which may stand among an operator's fields."""
     if not isinstance(value, dict):
         return value
-    return {name: member for name, member in value.items() if name not in _DISPATCHABLE_FIELDS}
+    return _with_computed_totals({name: part for name, part in value.items() if name not in _DISPATCHABLE_FIELDS})
+
+
+def _with_computed_totals(value: Any) -> Any:
+    """Without the total sizes of tensors that are 0, in whose place DxDispatch computes one."""
+    if isinstance(value, list):
+        return [_with_computed_totals(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _with_computed_totals(part) for name, part in value.items() if not _is_zero_total(name, part)}
+
+
+def _is_zero_total(name: str, value: Any) -> bool:
+    return name == "TotalTensorSizeInBytes" and value == 0 and not isinstance(value, bool)
 
 
 def _located(value: Any, where: str) -> LocatedOperator:

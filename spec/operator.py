@@ -1,8 +1,9 @@
 """What an operator is to this project: its facts, and what a page says of it in words.
 
-Structure, fields and tables come from the facts. A module in `spec/operators/` states what is left, for the operators
-of one family: how their shapes follow, the rules of their own, what they compute. The rules that every operator has
-(introduced-in, required tensors, level tables, enumerators, agreement between tensors) follow from fields and tables.
+Structure, fields and tables come from the facts, words from the statements (`spec.statements`). A module in
+`spec/operators/` states what is left, for the operators of one family: how their shapes follow, and what the rules of
+their own check. The rules that every operator has (introduced-in, required tensors, level tables, enumerators,
+agreement between tensors) follow from fields and tables.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from dml_conformance.spec.operator_facts import OperatorFacts, Support, operator
 from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.rules import Breach, Category, Check, Rule
 from dml_conformance.spec.sources import Source
+from dml_conformance.spec.statements import accuracy_rule, statements
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.tensor_rules import (
     DESCRIPTOR_RULES,
@@ -59,6 +61,7 @@ from dml_conformance.spec.tensor_rules import (
 
 __all__ = [
     "DATA",
+    "EACH",
     "INDICES",
     "Field",
     "IndexRule",
@@ -82,6 +85,7 @@ __all__ = [
 ]
 
 DATA, INDICES = "data", "indices"
+EACH = "each"  # a group each of whose tensors has a data type of its own
 # A level's table: the support of each tensor field, by DirectML's name of it.
 Table = Mapping[str, Support]
 Sizes = tuple[int, ...]
@@ -126,17 +130,18 @@ class OperatorSpec:
         name: `GATHER`.
         facts: its structure and tables.
         source: its page.
-        shape: how the sizes of its outputs follow; None where nobody has stated it yet, and then none of what follows.
+        shape: how the sizes of its outputs follow.
         own_rules: of its descriptors, besides those that every operator has.
         execution_rules: of its values.
         summary: what it does, in a few words that go on after its name.
         pseudocode: the same as a formula.
-        groups: by tensor field (`IndicesTensor`), the group whose data type it shares; "" is a group of its own, and
-            those that are not named are `data`.
+        groups: by tensor field (`IndicesTensor`), the group whose data type it shares; "" is a group of its own, EACH
+            one whose tensors share none, and those that are not named are `data`.
         ranks: by tensor field, the group whose DimensionCount it shares; all tensors make one unless named.
         index: how one of its tensors indexes another.
         domains: by input field, which values it takes where any bits will not do; a name of `strategies.values`.
         lengths: by input field that counts elements of another tensor, the most that it may count.
+        overwrites: input fields whose memory an output may be bound to where it is not that of any.
         primitives: names of the operations that its results are made of, in the order of its formula; each has a bound
             of its own, see `spec.primitives`. Empty where no result is rounded.
         in_own_type: whether these may be computed in FLOAT16, if that is the tensors' type, and not in FLOAT32 alone.
@@ -145,7 +150,7 @@ class OperatorSpec:
     name: str
     facts: OperatorFacts
     source: Source
-    shape: ShapeFunction | None = None
+    shape: ShapeFunction
     own_rules: tuple[Rule, ...] = ()
     execution_rules: tuple[Rule, ...] = ()
     summary: str = ""
@@ -155,6 +160,7 @@ class OperatorSpec:
     index: IndexRule | None = None
     domains: Mapping[str, str] = dataclasses.field(default_factory=dict)
     lengths: Mapping[str, Callable[[Any], int]] = dataclasses.field(default_factory=dict)
+    overwrites: tuple[str, ...] = ()
     primitives: tuple[str, ...] = ()
     in_own_type: bool = False
 
@@ -189,11 +195,6 @@ class OperatorSpec:
     def fields(self) -> tuple[Field, ...]:
         return self.desc.fields
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether its own rules are stated, so that a descriptor can be found valid."""
-        return self.shape is not None
-
     @cached_property
     def tensor_fields(self) -> tuple[Field, ...]:
         return tuple(field for field in self.fields if field.is_tensor)
@@ -210,6 +211,10 @@ class OperatorSpec:
         """The group of tensors that share their data type which a field belongs to."""
         return self.groups.get(field.name, DATA) or field.name
 
+    def may_overwrite(self, field: Field) -> bool:
+        """Whether an output may be bound to the memory of an input."""
+        return self.facts.in_place and (not self.overwrites or field.name in self.overwrites)
+
     @cached_property
     def type_groups(self) -> Mapping[str, tuple[Field, ...]]:
         """The tensor fields of each group, in the order of the structure."""
@@ -222,7 +227,6 @@ class OperatorSpec:
 
     def shapes(self, desc: Any) -> Shapes | Misfit:
         """The sizes of every output slot that follow from a descriptor, or why none do; never raises."""
-        assert self.shape is not None, f"nobody has stated the shapes of {self.name}"
         missing = next((field for field in desc.fields if _is_missing(desc, field)), None)
         return self.shape(desc) if missing is None else Misfit(missing.name, "null")
 
@@ -335,27 +339,32 @@ def _is_missing(desc: OperatorDesc, field: Field) -> bool:
 def operator_spec(name: str, **stated: Any) -> OperatorSpec:
     """What is stated of one operator, with its facts; see `OperatorSpec`. Its own rules may be constraints.
 
+    What is not stated here is what `spec.statements` has in words, the rules on values among it; the rule on accuracy
+    follows from the primitives.
+
     Raises:
         KeyError: DirectML.h has no such operator.
     """
-    facts = operator_facts()[name]
-    stated.setdefault("source", Source(f"ns-directml-{facts.structure.lower()}"))
-    page = stated["source"].page
+    facts, words = operator_facts()[name], statements(name)
+    source = Source(words.page or f"ns-directml-{facts.structure.lower()}")
+    stated = {"source": source, "execution_rules": words.execution_rules(name, source.page), **words.stated(), **stated}
+    page, primitives = stated["source"].page, stated.get("primitives", ())
     own = (rule.rule(name, page) if isinstance(rule, Constraint) else rule for rule in stated.pop("own_rules", ()))
-    executed = (replace(rule, since=max(rule.since, facts.level)) for rule in stated.pop("execution_rules", ()))
-    return OperatorSpec(name, facts, own_rules=tuple(own), execution_rules=tuple(executed), **stated)
+    executed = stated.pop("execution_rules")
+    if primitives:
+        executed += (accuracy_rule(name, page, primitives, stated.get("in_own_type", False)),)
+    since = (replace(rule, since=max(rule.since, facts.level)) for rule in executed)
+    return OperatorSpec(name, facts, own_rules=tuple(own), execution_rules=tuple(since), **stated)
 
 
-def output_sizes_rule(
-    operator: str, source: Source, needs: frozenset[str], *, is_any: bool = False, **more: Any
-) -> Rule:
+def output_sizes(*after: str, is_any: bool = False, **stated: Any) -> Constraint:
     """The rule that every output has the sizes that the operator's shape function gives.
 
-    Where `is_any`, other sizes of any tensor break it.
+    Where `is_any`, other sizes of any tensor break it. `after` has the names of rules without which it means nothing.
     """
 
     def check(desc: Any, level: Level) -> Breach | list[Breach] | None:
-        expected = desc_spec(desc).shapes(desc)
+        expected = spec_of(desc).shapes(desc)
         if isinstance(expected, Misfit):
             return Breach(*expected)
         return [
@@ -364,20 +373,23 @@ def output_sizes_rule(
             if slot.tensor.sizes != expected[slot.key]
         ]
 
-    return Rule(
-        f"{operator}.output-sizes",
-        Category.SHAPE,
-        "the output has the sizes that follow from the inputs and attributes",
-        source,
-        "give the output the sizes named",
-        check=check,
-        needs=needs,
-        constraint=Constraint("output_sizes", (), is_any, check, ("", "", ""), shapes_comparable, Category.SHAPE, {}),
-        **more,
-    )
+    statement = "the output has the sizes that follow from the inputs and attributes"
+    words = "output-sizes", statement, "give the output the sizes named"
+    stated = {"section": "OutputTensor", "after": after, **stated}
+    return Constraint("output_sizes", (), is_any, check, words, shapes_comparable, Category.SHAPE, stated)
 
 
-def desc_spec(desc: OperatorDesc) -> OperatorSpec:
+def no_misfit(of: Callable[[Any], Any]) -> Check:
+    """The check that a function gives something else than a Misfit."""
+
+    def check(desc: Any, level: Level) -> Breach | None:
+        found = of(desc)
+        return Breach(*found) if isinstance(found, Misfit) else None
+
+    return check
+
+
+def spec_of(desc: OperatorDesc) -> OperatorSpec:
     """The registered operator of a descriptor (bound by `spec.registry` when it loads the modules)."""
     return SPEC_OF_NAME[desc.operator]
 
@@ -388,9 +400,43 @@ SPEC_OF_NAME: dict[str, OperatorSpec] = {}
 def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
     """The rules that every operator has, from its fields and tables."""
     enums = {field.name: field.kind for field in spec.fields if isinstance(field.kind, EnumKind)}
-    of_one_type = {name: fields for name, fields in spec.type_groups.items() if _is_several(fields)}
+    of_one_type = {name: fields for name, fields in spec.type_groups.items() if name != EACH and _is_several(fields)}
     of_one_rank = {name: fields for name, fields in spec.rank_groups.items() if _is_several(fields)}
     required = [field.name for field in spec.tensor_fields if not field.optional or field.kind is TENSORS]
+    never = spec.introduced_in
+    constraints = (
+        from_level(spec.introduced_in),
+        given(
+            *required,
+            name="required-tensors",
+            statement="every tensor of the operator is given: " + ", ".join(required),
+            remedy="give the missing tensor",
+            section="Syntax",
+        ),
+        enumerators(enums, until=None if enums else never),
+        *_table_rules(spec),
+        same_ranks(
+            *of_one_rank.values(),
+            name="same-dimension-count",
+            statement=_each_of_one("the same DimensionCount", of_one_rank, len(spec.rank_groups) == 1),
+            remedy="pad the shorter ones with leading dimensions of size 1",
+            until=None if of_one_rank and _allows_several_counts(spec, of_one_rank) else never,
+            section="Tensor constraints",
+        ),
+        same_types(
+            *of_one_type.values(),
+            name="same-data-type",
+            statement=_each_of_one("the same DataType", of_one_type, False),
+            remedy="give the output the data type of the input",
+            until=None if of_one_type else never,
+            section="Tensor constraints",
+        ),
+    )
+    return tuple(constraint.rule(spec.name, spec.source.page) for constraint in constraints)
+
+
+def _table_rules(spec: OperatorSpec) -> tuple[Constraint, Constraint]:
+    """The rules that the tables state: data types and dimension counts."""
 
     def rows(desc: Any, level: Level) -> list[tuple[Slot, Support]]:
         table = spec.table_at(level, spec.variant(desc))
@@ -421,25 +467,15 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             kind, (), data, check, words, lambda name: exists(name) | needs, Category.LEVEL_SUPPORT, stated
         )
 
-    never = spec.introduced_in
     has_types = any(row.data_types for table in spec.tables.values() for row in table.values())
-    constraints = (
-        from_level(spec.introduced_in),
-        given(
-            *required,
-            name="required-tensors",
-            statement="every tensor of the operator is given: " + ", ".join(required),
-            remedy="give the missing tensor",
-            section="Syntax",
-        ),
-        enumerators(enums, until=None if enums else never),
+    return (
         listed(
             "data-types",
             spec.type_groups,
             data_types,
             "use a listed data type",
             TYPES_COMPARABLE,
-            None if has_types else never,
+            None if has_types else spec.introduced_in,
         ),
         listed(
             "dimension-counts",
@@ -449,24 +485,7 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
             RANKS_COMPARABLE,
             _level_of_all_counts(spec),
         ),
-        same_ranks(
-            *of_one_rank.values(),
-            name="same-dimension-count",
-            statement=_each_of_one("the same DimensionCount", of_one_rank, len(spec.rank_groups) == 1),
-            remedy="pad the shorter ones with leading dimensions of size 1",
-            until=None if of_one_rank and spec.is_complete and _allows_several_counts(spec) else never,
-            section="Tensor constraints",
-        ),
-        same_types(
-            *of_one_type.values(),
-            name="same-data-type",
-            statement=_each_of_one("the same DataType", of_one_type, False),
-            remedy="give the output the data type of the input",
-            until=None if of_one_type and spec.is_complete else never,
-            section="Tensor constraints",
-        ),
     )
-    return tuple(constraint.rule(spec.name, spec.source.page) for constraint in constraints)
 
 
 def _is_several(fields: Sequence[Field]) -> bool:
@@ -489,9 +508,12 @@ def _level_of_all_counts(spec: OperatorSpec) -> Level | None:
     return None
 
 
-def _allows_several_counts(spec: OperatorSpec) -> bool:
-    """Whether some table allows more than one dimension count; else a wrong count breaks the table's rule first."""
-    return any(len(support.dimension_counts) > 1 for table in spec.tables.values() for support in table.values())
+def _allows_several_counts(spec: OperatorSpec, groups: Mapping[str, Sequence[Field]]) -> bool:
+    """Whether some table allows more than one dimension count of tensors that share theirs; else a wrong count breaks
+    the table's rule first."""
+    names = {field.name for fields in groups.values() for field in fields}
+    tables = spec.tables.values()
+    return any(len(table[name].dimension_counts) > 1 for table in tables for name in names & table.keys())
 
 
 def _names(data_types: frozenset[DataType]) -> str:

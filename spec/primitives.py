@@ -16,6 +16,9 @@ stated here, once, by operation, by profile and by the type that it is computed 
   error analysis, 2019): the lesser of both is right. Where terms repeat, or are so small that they are lost, errors are
   alike, and what they add up to is right too.
 - A product of rows of n terms has the error of the n products besides: sum |a b| * ulp / 2 or more (chapter 3).
+- A running product of n factors has n - 1 products, of runs of factors that follow each other, in any order. Each
+  loses what a product does, or where it is no normal number as much as these may, times what is before and after the
+  run; where a run overflows, infinity is right too. Factors with few digits lose none.
 - A variance of n terms loses what its sum of squares does. The error e of the mean adds no more than e^2 to it,
   for the deviations from the mean cancel each other (chapter 1.9).
 """

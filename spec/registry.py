@@ -1,7 +1,4 @@
-"""All operators and all rules. Everything that lists operators asks here.
-
-Every operator of DirectML.h is here with its facts. Those that a module in `spec/operators/` states can be judged.
-"""
+"""All operators and all rules. Everything that lists operators asks here."""
 
 from __future__ import annotations
 
@@ -13,18 +10,14 @@ from functools import cache
 from typing import Any
 
 from dml_conformance.spec import operators as operator_modules
-from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorDesc, OperatorSpec, desc_spec, operator_spec
-from dml_conformance.spec.operator_facts import operator_facts
-from dml_conformance.spec.rules import NOT_STATED, Rule
+from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorSpec, spec_of
+from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
 
 __all__ = [
-    "desc_spec",
-    "every_operator",
     "families",
     "of_families",
     "operator",
-    "operator_spec",
     "operators",
     "rule",
     "rules",
@@ -35,15 +28,9 @@ __all__ = [
 
 @cache
 def operators() -> dict[str, OperatorSpec]:
-    """The operators that can be judged by name (`GATHER`), in the order of DML_OPERATOR_TYPE."""
+    """All operators of DirectML.h by name (`GATHER`), in the order of DML_OPERATOR_TYPE."""
     found = [spec for _, spec in _stated()]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: spec.type_value)}
-
-
-@cache
-def every_operator() -> dict[str, OperatorSpec]:
-    """All operators of DirectML.h, in the order of DML_OPERATOR_TYPE; of most only the facts are known."""
-    return {name: operators().get(name) or operator_spec(name) for name in operator_facts()}
 
 
 def _stated() -> Iterator[tuple[str, OperatorSpec]]:
@@ -64,29 +51,22 @@ def of_families(name: str) -> dict[str, Any]:
 
 @cache
 def families() -> dict[str, str]:
-    """The family of each operator that can be judged: the name of its module here and in every other room."""
+    """The family of each operator: the name of its module here and in every other room."""
     return {spec.name: module for module, spec in _stated()}
 
 
 def operator(name: str) -> OperatorSpec:
-    """The operator `GATHER` or `DML_OPERATOR_GATHER`, which can be judged.
+    """The operator `GATHER` or `DML_OPERATOR_GATHER`.
 
     Raises:
-        KeyError: DirectML has no such operator, or no rules of its own are stated for it yet.
+        KeyError: DirectML has no such operator.
     """
     short = name.removeprefix("DML_OPERATOR_")
     if short in operators():
         return operators()[short]
-    listed = "`dml-conformance operators` says which are judged"
-    if short in every_operator():
-        raise KeyError(f"operator {short} is not judged yet, only its facts are known; {listed}")
     close = difflib.get_close_matches(short, operators(), n=1)
+    listed = "`dml-conformance operators` lists those of DirectML.h"
     raise KeyError(f"unknown operator {name!r}; {f'did you mean {close[0]}?' if close else listed}")
-
-
-def spec_of(desc: OperatorDesc) -> OperatorSpec:
-    """The operator of a descriptor, whatever is known of it."""
-    return every_operator()[desc.operator]
 
 
 @cache
@@ -100,25 +80,22 @@ def rules() -> dict[str, Rule]:
     return by_id
 
 
+@cache
 def rule(rule_id: str) -> Rule:
-    """The rule with this id, be it of an operator that can be judged or not.
+    """The rule with this id; those of other operators are not made for it.
 
     Raises:
         KeyError: no such rule.
     """
-    if rule_id in rules():
-        return rules()[rule_id]
-    if rule_id == NOT_STATED.id:
-        return NOT_STATED
-    name = rule_id.partition(".")[0]
-    stated = every_operator()[name].rules if name in every_operator() else ()
-    return {rule.id: rule for rule in stated}[rule_id]
+    spec = operators().get(rule_id.partition(".")[0])
+    stated = spec.rules if spec else (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES)
+    return {each.id: each for each in stated}[rule_id]
 
 
 def rules_of(name: str) -> tuple[Rule, ...]:
     """The rules that concern one operator: those of all operators too."""
-    spec = every_operator()[name]
+    spec = operators()[name]
     return (*TENSOR_RULES, *DESCRIPTOR_RULES, *spec.common_execution_rules, *spec.rules)
 
 
-SPEC_OF_NAME.update(every_operator())
+SPEC_OF_NAME.update(operators())

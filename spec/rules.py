@@ -117,13 +117,3 @@ class Violation(NamedTuple):
             "erratum": self.rule.erratum,
             "source": self.rule.source.url,
         }
-
-
-# By what a descriptor stays undecided of whose operator only the facts are known.
-NOT_STATED = Rule(
-    "DESCRIPTOR.own-rules",
-    Category.ACCEPTANCE,
-    "it keeps all rules that hold for every operator; the rules of its own, on shapes and attributes, are not stated "
-    "here yet",
-    Source("directml-operators"),
-)

@@ -200,7 +200,7 @@ TENSOR_RULES: tuple[Rule, ...] = (
         "raise TotalTensorSizeInBytes, or leave it out to have it computed",
         check=_total_size,
         needs=_needs(*_MEASURABLE, "element-count"),
-        settles=("TENSOR-3",),
+        settles=("TENSOR-3", "TENSOR-4"),
     ),
     Rule(
         "TENSOR.total-size-rounding",

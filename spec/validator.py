@@ -14,8 +14,8 @@ import msgspec
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import OperatorDesc, slots
-from dml_conformance.spec.registry import every_operator
-from dml_conformance.spec.rules import NOT_STATED, Breach, Check, Rule, Violation
+from dml_conformance.spec.registry import operators
+from dml_conformance.spec.rules import Breach, Check, Rule, Violation
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
 
 
@@ -61,8 +61,6 @@ class Decision(msgspec.Struct, frozen=True):
 
 ACCEPTED = Decision(Outcome.ACCEPT)
 
-_UNSTATED = Decision(Outcome.UNSPECIFIED, (Violation(NOT_STATED, "", "an operator of which only the facts are known"),))
-
 _BoundRule = tuple[Rule, Check, frozenset[str]]
 
 
@@ -71,7 +69,6 @@ class _Plan(NamedTuple):
 
     tensor_rules: tuple[_BoundRule, ...]
     operator_rules: tuple[_BoundRule, ...]
-    kept: Decision
 
 
 def _bind(rules: tuple[Rule, ...], level: Level) -> tuple[_BoundRule, ...]:
@@ -80,12 +77,11 @@ def _bind(rules: tuple[Rule, ...], level: Level) -> tuple[_BoundRule, ...]:
 
 @cache
 def _plan(operator: str, level: Level) -> _Plan:
-    spec = every_operator()[operator]
+    spec = operators()[operator]
     introduced = spec.introduced_in <= level
     return _Plan(
         _bind(TENSOR_RULES, level) if introduced else (),
         _bind(spec.own_descriptor_rules, level),
-        ACCEPTED if spec.is_complete else _UNSTATED,
     )
 
 
@@ -130,7 +126,7 @@ def decide(desc: OperatorDesc, level: Level, reading: Reading = Reading.DOCUMENT
             unmet.add(rule.id)
             _tell(violations, rule, breach, "")
     if not violations:
-        return plan.kept
+        return ACCEPTED
     broken = tuple(violation for violation in violations if violation.rule.erratum is None)
     if broken:
         return Decision(Outcome.REJECT, broken)

@@ -24,12 +24,12 @@ from dml_conformance.spec.operator import (
     OperatorDesc,
     OperatorSpec,
     inputs,
-    outputs,
     slots,
     with_tensors,
 )
 from dml_conformance.spec.registry import operator as operator_named
-from dml_conformance.spec.registry import rules, spec_of
+from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
@@ -52,7 +52,7 @@ class Focus:
         index_patterns: patterns for the index tensor; empty = any that is in range.
         signed: index types must be signed.
         layout: see `Context.layout`.
-        in_place: the output is bound to the memory of an input.
+        in_place: an output is bound to the memory of an input.
     """
 
     index_patterns: tuple[str, ...] = ()
@@ -132,9 +132,10 @@ def _with_data(
     data = recipes(chooser, desc, focus)
     if not focus.in_place:
         return desc, data
-    output = outputs(desc)[0]
-    alike = [slot for slot in inputs(desc) if slot.tensor.sizes == output.tensor.sizes]
-    slot = chooser.choice([slot for slot in alike if overwritten in ("", slot.key)])
+    may_overwrite = spec_of(desc).may_overwrite
+    pairs = [(slot, values.output_in_place(desc, slot.key)) for slot in inputs(desc) if may_overwrite(slot.field)]
+    alike = [(slot, output) for slot, output in pairs if slot.tensor.sizes == output.tensor.sizes]
+    slot, output = chooser.choice([pair for pair in alike if overwritten in ("", pair[0].key)])
     is_as_wide = slot.tensor.data_type.size == output.tensor.data_type.size
     tensor = replace(output.tensor, data_type=slot.tensor.data_type) if is_as_wide else output.tensor
     return with_tensors(desc, {slot.key: tensor}), {**data, slot.key: replace(data[slot.key], in_place=True)}
@@ -152,7 +153,7 @@ def _broken(chooser: Chooser, operator: str, level: Level, rule: str, origin: st
 
 @cache
 def _outcome_of_breaking(rule: str) -> Outcome:
-    return Outcome.REJECT if rules()[rule].erratum is None else Outcome.UNSPECIFIED
+    return Outcome.REJECT if rule_named(rule).erratum is None else Outcome.UNSPECIFIED
 
 
 @cache

@@ -65,7 +65,7 @@ def _break_within(constraint: Constraint, build: Build, ctx: Context) -> Made:
     low, high, _ = constraint.data
     name = ctx.chooser.variant(constraint.subject)
     ways: tuple[str, ...] = ("1 above", "2 above", "2^31", "2^32 - 1") if high is not None else ()
-    if isinstance(low, Quantity) or low > 0:
+    if isinstance(low, Quantity | float) or low > 0:
         ways += ("far below", "a bit below", "1 below") if isinstance(low, float) else ("1 below",)
     way = ctx.chooser.variant(ways)
     if way.endswith("below"):
@@ -219,8 +219,10 @@ def _break_leading(constraint: Constraint, build: Build, ctx: Context) -> Made:
 
 def _break_same_ranks(constraint: Constraint, build: Build, ctx: Context) -> Made:
     longer = tuple(rank for rank in ctx.ranks if rank + 1 in ctx.ranks)
-    desc = build(ctx.but(ranks=longer, complete=True))
-    key = ctx.chooser.variant([key for keys in _several(constraint, desc) for key in keys])
+    desc = build(ctx.but(ranks=longer or ctx.ranks, complete=True))
+    counts = {slot.key: ctx.table[slot.field.name].dimension_counts for slot in slots(desc)}
+    keys = [key for keys in _several(constraint, desc) for key in keys]
+    key = ctx.chooser.variant([key for key in keys if len(described(desc, key).sizes) + 1 in counts[key]])
     yield resize(desc, key, (1, *described(desc, key).sizes))
 
 
@@ -318,10 +320,18 @@ def _break_data_types(constraint: Constraint, build: Build, ctx: Context) -> Mad
 
 
 def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) -> Made:
+    """A count that no table has, of all tensors where that can be: a level may be taken for one that has it of all."""
     rows = [ctx.table[field.name].dimension_counts for field in constraint.data]
     every = range(1, max_dimension_count(ctx.level) + 1)
     wrong = tuple(count for count in every if all(count not in row for row in rows))
-    yield build(ctx.but(ranks=(ctx.chooser.variant(wrong),)))
+    ctx, mixed = ctx.but(ranks=(ctx.chooser.variant(wrong),)), []
+    for _ in range(BUILT):
+        desc = build(ctx)
+        if len({len(slot.tensor.sizes) for slot in slots(desc)}) == 1:
+            yield desc
+            break
+        mixed.append(desc)
+    yield from mixed
 
 
 def _break_together(constraint: Constraint, build: Build, ctx: Context) -> Made:

@@ -228,7 +228,7 @@ class _ScaleCases(NamedTuple):
                 recipes[slot.key] = indices
             else:  # no two inputs have the same bits
                 recipe = _in_domain(self.spec, slot, Recipe(data.pattern, next(seeds)))
-                if repeats and recipe.pattern not in values.INDEX_PATTERNS:
+                if repeats and recipe.pattern not in (*values.INDEX_PATTERNS, *values.REGION_PATTERNS):
                     recipe = msgspec.structs.replace(recipe, period=ROUNDED_PERIOD)
                 recipes[slot.key] = recipe
         about = "negative-indices" if indices.pattern == values.FAR_NEGATIVE else "values"

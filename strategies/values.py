@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
+from dml_conformance.spec import nibbles
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc, Slot, inputs, outputs
@@ -26,7 +28,7 @@ Unsigned = npt.NDArray[Any]
 _T = TypeVar("_T")
 
 NUMPY_TYPE: Mapping[DataType, np.dtype] = {
-    data_type: np.dtype(data_type.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
+    data_type: np.dtype(data_type.unpacked.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
 }
 MANTISSA_BITS: Mapping[int, int] = {2: 10, 4: 23, 8: 52}
 UNSIGNED_OF_SIZE: Mapping[int, np.dtype] = {size: np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
@@ -36,8 +38,9 @@ DATA_PATTERNS = (RAMP, RANDOM_BITS, SPECIAL)
 SMALL_INTEGERS, TRUTHS, FINITE, LIMITS = "small-integers", "truths", "finite", "limits"
 SPECIAL_PAIRS, SHIFTS = "special-pairs", "shifts"
 MODERATE, CRITICAL, ALL_VALUES = "moderate", "critical", "all-values"
-SCALES = "scales"
+SCALES, STEPS, COUNTERS = "scales", "steps", "counters"
 POSITIVE, CANCELLING, WEIGHTS = "positive", "cancelling", "weights"
+FACTORS = "factors"
 IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE = (
     "in-range",
     "boundary",
@@ -48,6 +51,14 @@ IN_RANGE, BOUNDARY, REPEATED, NEGATIVE, MIXED, OUT_OF_RANGE, FAR, FAR_NEGATIVE =
     "far",
     "far-negative",
 )
+# Of tensors whose last dimension has the corners of regions, of the plainest first; see `_regions`.
+REGIONS, FRACTIONAL_REGIONS, WIDE_REGIONS, OUTLYING_REGIONS = (
+    "regions",
+    "fractional-regions",
+    "wide-regions",
+    "outlying-regions",
+)
+REGION_PATTERNS = (REGIONS, FRACTIONAL_REGIONS, WIDE_REGIONS, OUTLYING_REGIONS)
 # Which values an input takes where not any bits will do; a name that `OperatorSpec.domains` has.
 DOMAINS: Mapping[str, tuple[str, ...]] = {
     "bits": DATA_PATTERNS,
@@ -67,11 +78,23 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "rows": (SMALL_INTEGERS, MODERATE, FINITE, SPECIAL),  # elements along axes, few of them NaN
     # What is added up: whole numbers first, then sums of one sign, such that cancel, any magnitudes, what is special.
     "sums": (SMALL_INTEGERS, POSITIVE, CANCELLING, MODERATE, FINITE, SPECIAL),
+    # What is multiplied: whole numbers first, then such that products of many neither vanish nor overflow.
+    "factors": (SMALL_INTEGERS, FACTORS, POSITIVE, MODERATE, SPECIAL),
+    # Of normalization: means, scales and biases; variances, few of them below 0.
+    "parameters": (SMALL_INTEGERS, WEIGHTS, POSITIVE, MODERATE, SPECIAL),
+    "variances": (POSITIVE, SCALES),
     # Of recurrences: whole numbers first, then weights by which states neither vanish nor saturate.
     "recurrent": (SMALL_INTEGERS, WEIGHTS, MODERATE, SPECIAL),
     "lengths": (BOUNDARY, IN_RANGE),  # from 0 on
+    "regions": REGION_PATTERNS,
     "scales": (SCALES,),  # what numbers are quantized by
+    "steps": (SCALES, STEPS),  # the same of factors, whose products are larger than they are
+    "quantized": (SMALL_INTEGERS, RANDOM_BITS, MODERATE),  # integers that stand for factors
+    "biases": (SMALL_INTEGERS, MODERATE),  # what is added to sums of their products
     "zero points": (SMALL_INTEGERS, RANDOM_BITS),
+    "training steps": (SMALL_INTEGERS, MODERATE),
+    "scales and zero points": (SCALES, MODERATE),  # where one field has both
+    "generator state": (RANDOM_BITS, COUNTERS),
     "terms": (MODERATE, RANDOM_BITS, SPECIAL_PAIRS, SMALL_INTEGERS, CRITICAL),  # of an operation on two numbers
 }
 
@@ -175,15 +198,24 @@ def length_limits(desc: OperatorDesc, slot: Slot) -> tuple[int, ...]:
 
 
 def in_place_input(case: Case) -> str:
-    """Key of the input whose memory the output is bound to; "" where it has its own."""
+    """Key of the input whose memory an output is bound to; "" where all have their own."""
     return next((key for key, recipe in (case.data or {}).items() if recipe.in_place), "")
+
+
+def output_in_place(desc: OperatorDesc, key: str) -> Slot:
+    """The output that is bound to the memory of an input: that of the same place among those which may be, if there are
+    so many, else the first."""
+    may_overwrite, found = spec_of(desc).may_overwrite, outputs(desc)
+    place = [slot.key for slot in inputs(desc) if may_overwrite(slot.field)].index(key)
+    return found[place if place < len(found) else 0]
 
 
 def _check_in_place(desc: OperatorDesc, slot: Slot) -> None:
     """Raises ValueError where an output cannot be bound to the memory of this input."""
-    (output, *_), spec = outputs(desc), spec_of(desc)
-    if not spec.facts.in_place:
+    spec = spec_of(desc)
+    if not spec.may_overwrite(slot.field):
         raise ValueError(f"{slot.name}: in_place: {spec.name} does not work in place by its page")
+    output = output_in_place(desc, slot.key)
     if not is_alike(slot.tensor, output.tensor):
         raise ValueError(f"{slot.name}: in_place: its width, sizes, strides or bytes are not those of {output.name}")
 
@@ -211,7 +243,7 @@ def _check_named(recipe: Recipe, limits: Sequence[int]) -> None:
         raise ValueError(f"expected a seed from 0 to {MAX_SEED}, found {recipe.seed}")
     if recipe.period < 0 or (recipe.period and recipe.pattern not in _DATA):
         raise ValueError(f"expected a period of 0, or above it for a pattern of data; found {recipe.period}")
-    known = (*_DATA, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
+    known = (*_DATA, *REGION_PATTERNS, *(INDEX_PATTERNS if limits else ()), EXPLICIT, EXPLICIT_BITS)
     if recipe.pattern not in known:
         names = ", ".join(name for name in known if name != OVERLAPPING)
         raise ValueError(f"unknown pattern {recipe.pattern!r}; known here: {names}")
@@ -230,6 +262,10 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_
     Raises:
         ValueError: unknown pattern, one of indices without limits, a seed out of range, or values that do not fit.
     """
+    if tensor.data_type.shares_bytes:
+        _check(tensor, recipe, limits)
+        wide = replace(tensor, data_type=tensor.data_type.unpacked, total_tensor_size_in_bytes=2 * buffer_size(tensor))
+        return nibbles.packed(fill(wide, recipe, limits, has_duplicates=has_duplicates))
     _check_named(recipe, limits)
     size = buffer_size(tensor)
     if recipe.pattern in _DATA:
@@ -237,7 +273,12 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_
         made = min(size, period * tensor.data_type.size)
         content = _DATA[recipe.pattern](tensor.data_type, made, recipe.seed)
         return content if made == size else np.resize(content, size)
-    values = _listed(tensor, recipe) if recipe.pattern in _LISTING else _indices(tensor, recipe, limits, has_duplicates)
+    if recipe.pattern in _LISTING:
+        values = _listed(tensor, recipe)
+    elif recipe.pattern in REGION_PATTERNS:
+        values = _regions(tensor, recipe)
+    else:
+        values = _indices(tensor, recipe, limits, has_duplicates)
     buffer = random_bytes(size, "padding", recipe.seed).copy()
     element = tensor.data_type.size
     view = np.ndarray(
@@ -339,6 +380,21 @@ def _cancelling(data_type: DataType, size: int, seed: int) -> Bytes:
     return numbers.view(np.uint8)[:size]
 
 
+def _factors(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Floats of either sign in pairs, from 1/2 to 2, whose products are near 1; odd integers, whose products lose high
+    bits alone, and never come to 0."""
+    if not data_type.is_float:
+        bits = random_bytes(-(-size // data_type.size) * data_type.size, FACTORS, seed)
+        odd: Unsigned = bits.view(UNSIGNED_OF_SIZE[data_type.size]) | 1
+        return odd.view(np.uint8)[:size]
+    numbers: npt.NDArray[Any] = _positive(data_type, size + 2 * data_type.size, seed).view(NUMPY_TYPE[data_type]).copy()
+    pairs = numbers[: len(numbers) // 2 * 2].reshape(-1, 2)
+    pairs[:, 1] = 1 / pairs[:, 0]
+    signs = np.where(random_bytes(len(numbers), FACTORS, seed) & 1, 1, -1).astype(numbers.dtype)
+    factors: Bytes = (numbers * signs).view(np.uint8)[:size]
+    return factors
+
+
 def _weights(data_type: DataType, size: int, seed: int) -> Bytes:
     """Floats from -1 to 1, all as likely; integers of as many bits as often as others."""
     if not data_type.is_float:
@@ -358,6 +414,24 @@ def _scales(data_type: DataType, size: int, seed: int) -> Bytes:
     found = np.where(drawn >> 4 & 15, found, -found).astype(NUMPY_TYPE[data_type])
     special = _special_bits(data_type).view(found.dtype)
     return np.where(drawn >> 8 & 31, found, special[(drawn >> 16) % len(special)]).view(np.uint8)[:size]
+
+
+def _steps(data_type: DataType, size: int, seed: int) -> Bytes:
+    """The same, 2^6 times less: of integers of 8 bits the products are numbers of a few bits then."""
+    scales = _scales(data_type, size + (-size) % data_type.size, seed)
+    if not data_type.is_float:
+        return scales[:size]
+    with np.errstate(invalid="ignore"):  # of signaling NaN
+        steps: Bytes = np.ldexp(scales.view(NUMPY_TYPE[data_type]), -6).view(np.uint8)
+    return steps[:size]
+
+
+def _counters(data_type: DataType, size: int, seed: int) -> Bytes:
+    """Words of all bits half of the time, else such with up to 7 less or any: what is added carries through several."""
+    words = random_bytes(-(-size // data_type.size) * data_type.size, COUNTERS, seed)
+    words = words.view(UNSIGNED_OF_SIZE[data_type.size])
+    near = ~np.where(words & 2, 0, words >> 2 & 7)
+    return np.where(words & 3 == 1, words, near).astype(words.dtype).view(np.uint8)[:size]
 
 
 def _critical(data_type: DataType, size: int, seed: int) -> Bytes:
@@ -417,15 +491,18 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     SHIFTS: _shifts,
     MODERATE: _moderate,
     SCALES: _scales,
+    STEPS: _steps,
+    COUNTERS: _counters,
     POSITIVE: _positive,
     CANCELLING: _cancelling,
     WEIGHTS: _weights,
+    FACTORS: _factors,
     CRITICAL: _critical,
     ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,
 }
 # Those of which each element comes of a few bytes of its own, drawn alone: after `PERIOD` elements they begin again.
-_DRAWN = (SMALL_INTEGERS, TRUTHS, FINITE, SHIFTS, MODERATE, SCALES, POSITIVE, WEIGHTS)
+_DRAWN = (SMALL_INTEGERS, TRUTHS, FINITE, SHIFTS, MODERATE, SCALES, COUNTERS, POSITIVE, WEIGHTS)
 
 
 @lru_cache
@@ -509,20 +586,44 @@ def _listed(tensor: TensorDesc, recipe: Recipe) -> Unsigned:
     bits = UNSIGNED_OF_SIZE[data_type.size]
     number = bits if recipe.pattern == EXPLICIT_BITS else NUMPY_TYPE[data_type]
     for value in values:
-        if not _fits(value, number):
+        if not _fits(value, number, data_type.bits):
             if recipe.pattern == EXPLICIT_BITS:
-                raise ValueError(f"the explicit bits {value} are no whole number of {8 * bits.itemsize} bits")
+                raise ValueError(f"the explicit bits {value} are no whole number of {data_type.bits} bits")
             raise ValueError(f"the explicit value {value} does not fit {data_type.name}")
     array = np.array(values if number.kind == "f" else [int(value) for value in values], number)
     return array.view(bits).reshape(tensor.sizes)
 
 
-def _fits(value: int | float, number: np.dtype[Any]) -> bool:
+def _fits(value: int | float, number: np.dtype[Any], bits: int) -> bool:
     """Whether a number can be stored: an integer exactly, a float without becoming infinite."""
     if number.kind == "f":
         return not math.isfinite(value) or abs(value) <= float(np.finfo(number).max)
-    limits = np.iinfo(number)
-    return limits.min <= value <= limits.max and value == int(value)
+    least, most = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if number.kind == "i" else (0, 2**bits)
+    return least <= value < most and value == int(value)
+
+
+def _regions(tensor: TensorDesc, recipe: Recipe) -> Unsigned:
+    """Corners x1, y1, x2, y2 along the last dimension, behind the number of an image, 0 or 1, where there is a fifth.
+
+    They are whole numbers below 8, or have any fractions, or reach to 128; the second one of a pair is not less. Those
+    that are outlying are quarters from -6 to 14 in any order: regions that are turned round, empty, outside of images.
+    """
+    draws = np.frombuffer(random_bytes(8 * tensor.element_count, recipe.pattern, recipe.seed), "<u8")
+    whole = (draws.reshape(-1, tensor.sizes[-1]) % np.uint64(2**16)).astype(np.float64)
+    before = max(tensor.sizes[-1] - 4, 0)
+    images, corners = whole[:, :before] % 2, whole[:, before:]
+    if recipe.pattern == OUTLYING_REGIONS:
+        corners = corners % 81 / 4 - 6
+    else:
+        most = {REGIONS: 8, FRACTIONAL_REGIONS: 2**16, WIDE_REGIONS: 128}[recipe.pattern]
+        corners = corners % most * (2.0**-13 if recipe.pattern == FRACTIONAL_REGIONS else 1)
+        if corners.shape[1] == 4:
+            corners = np.concatenate((np.minimum(*np.hsplit(corners, 2)), np.maximum(*np.hsplit(corners, 2))), 1)
+    found = np.concatenate((images, corners), 1).reshape(tensor.sizes)
+    bits = UNSIGNED_OF_SIZE[tensor.data_type.size]
+    if not tensor.data_type.is_float:
+        return np.floor(found).astype(np.int64).astype(bits)
+    return found.astype(NUMPY_TYPE[tensor.data_type]).view(bits)
 
 
 def _indices(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int], has_duplicates: bool) -> Unsigned:

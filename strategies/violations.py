@@ -173,9 +173,9 @@ def _total_size(bench: _Bench, ctx: Context) -> Any:
     return edit_tensor(desc, key, strides=strides, total_tensor_size_in_bytes=total)
 
 
-def _apart(tensor: TensorDesc) -> tuple[int, ...]:
-    """Strides that leave one element free between any two; they span an odd number of elements."""
-    return tuple(2 * stride for stride in packed_strides(tensor.sizes))
+def _apart(tensor: TensorDesc, step: int = 2) -> tuple[int, ...]:
+    """Strides that leave one element free between any two, or more; they span an odd number of elements."""
+    return tuple(step * stride for stride in packed_strides(tensor.sizes))
 
 
 def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
@@ -186,9 +186,9 @@ def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
         raise Impossible
     key = ctx.chooser.variant(tuple(dict.fromkeys((keys[0], keys[-1]))))
     tensor = described(desc, key)
-    strides = tensor.strides
-    if implied_size_in_bytes(tensor.data_type, tensor.sizes, strides) % 4 == 0:
-        strides = _apart(tensor)
+    layouts = (tensor.strides, _apart(tensor), _apart(tensor, 4))  # of 4 bits, 7 elements take 4 bytes
+    implied_sizes = [implied_size_in_bytes(tensor.data_type, tensor.sizes, strides) for strides in layouts]
+    strides = next(strides for strides, size in zip(layouts, implied_sizes, strict=True) if size % 4)
     implied = implied_size_in_bytes(tensor.data_type, tensor.sizes, strides)
     total = ctx.chooser.integer(implied, (implied + 3 & ~3) - 1)
     return edit_tensor(desc, key, strides=strides, total_tensor_size_in_bytes=total)
@@ -233,8 +233,9 @@ def violations(operator: str) -> dict[str, Callable[[Context], Iterable[Any]]]:
     own = {rule.id: rule.constraint for rule in bench.spec.own_descriptor_rules}
     of_tensors = {rule: partial(_single, partial(make, bench)) for rule, make in TENSOR_VIOLATIONS.items()}
     of_kinds = {rule: partial(breaking, constraint, bench.build) for rule, constraint in own.items() if constraint}
-    by_builder = {f"{operator}.{name}": partial(_single, make) for name, make in bench.builder.violations.items()}
-    return of_tensors | of_kinds | {rule: make for rule, make in by_builder.items() if rule in own}
+    named = {rule.partition(".")[2].replace("-", "_"): rule for rule in own}
+    by_builder = bench.builder.violations().items()
+    return of_tensors | of_kinds | {named[name]: partial(_single, make) for name, make in by_builder if name in named}
 
 
 def _single(make: Callable[[Context], Any], ctx: Context) -> Iterator[Any]:

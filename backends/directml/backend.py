@@ -12,7 +12,6 @@ import msgspec
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
-from dml_conformance.backends.directml.execution.loader import names_device
 from dml_conformance.backends.directml.library import LibraryFile, find_library, settings_files
 from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
@@ -49,22 +48,12 @@ class DirectmlBackend:
     Args:
         device: words joined by commas, in any order: a feature level picks the installed library that speaks it
             (`5_2`), a name what the null device claims to be (`no-doubles`, see `profiles`). "" is the library that
-            `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all. With the word
-            `d3d12` or `warp` it is a backend that executes, see `execution.backend.ExecutingBackend`.
+            `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all.
 
     Raises:
         ValueError: a word means nothing here.
         DirectmlError: the library cannot be had or does not run here.
     """
-
-    def __new__(cls, device: str = "") -> DirectmlBackend:
-        if any(map(names_device, device.split(","))):
-            from dml_conformance.backends.directml.execution.backend import (
-                ExecutingBackend,  # which is made from this class
-            )
-
-            return super().__new__(ExecutingBackend)
-        return super().__new__(cls)
 
     def __init__(self, device: str = "") -> None:
         level, profile = _read_device(device)
@@ -81,7 +70,7 @@ class DirectmlBackend:
         if library.release is not None and library.release.level != self._level:
             raise DirectmlError(f"{library.path} says that it speaks level {self._level}, not {library.release.level}")
         self._packer = Packer(hello.address)
-        self._lacking = frozenset(t for t in DataType if t.size) - {DataType(value) for value in hello.data_types}
+        self._lacking = frozenset(t for t in DataType if t.bits >= 8) - {DataType(value) for value in hello.data_types}
         self._reasons: dict[int, Answer] = {}
         self._name = ":".join(filter(None, ("directml", device)))
         self._versions = {

@@ -12,7 +12,7 @@ from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.library import LibraryFile, cache_folder
 from dml_conformance.backends.directml.profiles import Profile
 from dml_conformance.backends.directml.protocol import Reply, decode_hello, decode_reply
-from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended, import_path, main_of
+from dml_conformance.backends.processes.child_process import ChildProcess, how_it_ended, import_path, main_of
 from dml_conformance.backends.processes.framing import Receiver, WireError, write
 from dml_conformance.backends.processes.last_words import Remarks
 
@@ -50,7 +50,7 @@ class LibraryProcess:
     def __init__(self, code: str) -> None:
         self._remarks = Remarks()
         try:
-            self._child = StartedProcess(
+            self._child = ChildProcess(
                 import_path(),
                 code,
                 self._remarks.file,
@@ -140,7 +140,7 @@ class DecisionProcess(LibraryProcess):
         return decode_reply(content)
 
 
-def _stop(child: StartedProcess, remarks: Remarks) -> None:
+def _stop(child: ChildProcess, remarks: Remarks) -> None:
     child.stop(STOP_SECONDS)  # it ends when its requests do
     child.end()
     remarks.close()

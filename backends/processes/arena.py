@@ -20,19 +20,16 @@ PAGE = 4096
 class Arena:
     """The harness's side: it makes the memory, lets it grow, and gives back what a large case needed.
 
-    Args:
-        name: that the system shows it by, where it shows any.
-
     Attributes:
         memory: all of it, one byte an entry; another array after it has grown.
         place: how the other process finds it, for `ArenaView`.
         inherited: file descriptors that the other process must inherit for that.
     """
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self) -> None:
         self._path: Path | None = None
         if hasattr(os, "memfd_create"):
-            self._file = os.memfd_create(f"dml-conformance-{name}")
+            self._file = os.memfd_create("dml-conformance")
         elif os.name == "posix":
             self._file, path = tempfile.mkstemp(prefix="dml-conformance-")
             Path(path).unlink()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -53,7 +51,6 @@ from dml_conformance.backends.processes.wire import (
     describe,
     encode,
 )
-from dml_conformance.backends.processes.zygote import CAN_FORK, Zygote
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 
@@ -110,8 +107,7 @@ class IsolatedBackend:
         self.limits = limits
         self.tally = LossTally()
         self._lost: list[Loss] = []  # that nobody has asked for yet
-        origin = Origin(name, tuple(sys.path), os.getcwd())  # noqa: PTH109
-        self._new_pool = partial(_ProcessPool, origin, limits, self._lost.append)
+        self._new_pool = partial(_ProcessPool, name, limits, Origin.here(), self._lost.append)
         self._processes = self._new_pool()
         weakref.finalize(self, self._processes.end)
         self._known = _ProcessState()
@@ -185,7 +181,7 @@ class IsolatedBackend:
             GivenUp: there is none.
         """
         aside = self._processes, self._known, self._prefetches
-        self._processes = self._new_pool()  # none of it is forked, so that it has nothing in common with others
+        self._processes = self._new_pool()
         self._forget()
         try:
             try:
@@ -476,13 +472,12 @@ class _BlamedDecision(NamedTuple):
 class _ProcessPool:
     """The process that a backend runs in, and after the first loss one that is ready to take its place."""
 
-    def __init__(self, origin: Origin, limits: Limits, lose: Callable[[Loss], None]) -> None:
+    def __init__(self, name: str, limits: Limits, origin: Origin, lose: Callable[[Loss], None]) -> None:
         self.current: BackendProcess | None = None
         self._spare: BackendProcess | None = None
-        self._origin = origin
-        self._limits = limits
+        self._name = name
+        self._new = partial(BackendProcess, name, limits, origin)
         self._lose = lose  # is told of what is lost while it starts
-        self._zygote: Zygote | None = None
 
     def start(self) -> BackendInfo:
         """Have a process; returns what it says of the backend.
@@ -490,16 +485,15 @@ class _ProcessPool:
         Raises:
             BackendError: there is none.
         """
-        name = self._origin.name
         process, self._spare = self._spare, None
         try:
             process = process or self._new()
             hello = process.hello()
         except ProcessLost as lost:
             self._lose(lost.loss)
-            raise BackendError(f"backend {name!r}: {lost}") from None
+            raise BackendError(f"backend {self._name!r}: {lost}") from None
         except OSError as error:
-            raise BackendError(f"backend {name!r}: no process can be started for it: {error}") from error
+            raise BackendError(f"backend {self._name!r}: no process can be started for it: {error}") from error
         if isinstance(hello, LoadError):
             process.end()
             raise BackendError(hello.reason)
@@ -515,9 +509,6 @@ class _ProcessPool:
         Raises:
             GivenUp: none starts.
         """
-        if is_losing and self._zygote is None and CAN_FORK:
-            with suppress(OSError):
-                self._zygote = Zygote(*self._origin)
         for tries_left in reversed(range(STARTS)):
             try:
                 self.start()
@@ -531,16 +522,6 @@ class _ProcessPool:
                 self._spare = self._new()
         return self.current
 
-    def _new(self) -> BackendProcess:
-        """Another process; errors as of a `BackendProcess`."""
-        if self._zygote is not None:
-            try:
-                return BackendProcess(self._origin, self._limits, self._zygote)
-            except OSError:  # somebody has ended the zygote
-                self._zygote.end()
-                self._zygote = None
-        return BackendProcess(self._origin, self._limits)
-
     def lose(self) -> None:
         """Have done with the process."""
         if self.current is not None:
@@ -553,9 +534,6 @@ class _ProcessPool:
             if process is not None:
                 process.end()
         self.current = self._spare = None
-        if self._zygote is not None:
-            self._zygote.end()
-            self._zygote = None
 
     def close(self) -> None:
         """Let the process end by itself."""

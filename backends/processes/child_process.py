@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from dml_conformance.backends.processes.last_words import Remarks
 
@@ -19,44 +19,80 @@ STOP_SECONDS = 2.0
 DUMP = getattr(signal, "SIGUSR1", 0)
 DUMP_SECONDS = 0.5
 # Ends the process group that it is in when this process has gone or closes the pipe, whatever the group is doing.
+# In the environment of a process and of all that it starts: marks of those that it is below.
+MARKED = "DML_CONFORMANCE_PROCESS"
 _GUARD = "trap '' HUP INT TERM; read -r line; kill -KILL 0"
 
 
-class Waitable(Protocol):
-    """What there is of a process to see how it ends; as `subprocess.Popen`."""
-
-    pid: int
-
-    def poll(self) -> int | None: ...
-
-    def wait(self, timeout: float | None = None) -> int: ...
-
-    def send_signal(self, sig: int, /) -> None: ...
-
-    def kill(self) -> None: ...
-
-
 class ChildProcess:
-    """A process in a group of its own, with pipes to and from it, that never outlives this one.
+    """A process with pipes to and from it, in a group of its own, so that an interrupt from the terminal is for this
+    process alone; and, where there are groups, another one that ends the group.
 
     Args:
-        process: it.
-        requests: pipe to it.
-        replies: pipe from it.
-        end_group: ends what is left of its group.
+        path: where it finds modules.
+        code: Python that it runs.
+        remarks: takes what it prints.
+        inherited: file descriptors that it has in common with this process.
+        environment: variables, in addition to this process's.
+        folder: that file names are relative to; None = this process's.
 
     Attributes:
         process: it.
         requests, replies: descriptors of the pipes.
+
+    Raises:
+        OSError: no process can be started.
     """
 
     def __init__(
-        self, process: Waitable, requests: IO[bytes], replies: IO[bytes], end_group: Callable[[], None]
+        self,
+        path: Sequence[str],
+        code: str,
+        remarks: IO[bytes],
+        *,
+        inherited: Sequence[int],
+        environment: Mapping[str, str],
+        folder: str | None = None,
     ) -> None:
-        self.process = process
-        self.requests, self.replies = requests.fileno(), replies.fileno()
-        self._pipes = requests, replies
-        self._end_group = end_group
+        has_groups = os.name == "posix"
+        options: dict[str, Any] = {"process_group": 0, "pass_fds": inherited} if has_groups else {}
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=remarks,
+            bufsize=0,
+            cwd=folder,
+            env={**os.environ, **environment},
+            **options,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._pipes = self.process.stdin, self.process.stdout
+        self.requests, self.replies = (pipe.fileno() for pipe in self._pipes)
+        self._guard = self._guarded() if has_groups else None
+
+    def _guarded(self) -> subprocess.Popen[bytes] | None:
+        """The process that ends the group; None where that is gone already, so that who talks to it is told."""
+        try:
+            return subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
+                ["/bin/sh", "-c", _GUARD],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd="/",
+                env={
+                    name: value for name, value in os.environ.items() if name != MARKED
+                },  # or it ends before the group
+                process_group=self.process.pid,
+            )
+        except OSError:
+            if self.process.poll() is not None:
+                return None
+            self.process.kill()
+            self.process.wait()
+            raise
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Tell it that no more will come, and give it a moment to end by itself."""
@@ -74,12 +110,17 @@ class ChildProcess:
         """End it and the rest of its group, and let go of everything."""
         self.kill()
         self.process.wait()
-        self._end_group()
+        if self._guard is not None:
+            assert self._guard.stdin is not None
+            with suppress(OSError):
+                self._guard.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._guard.wait(STOP_SECONDS)
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
 
-    def write_down_stack(self, remarks: Remarks, is_over: Callable[[], bool] = lambda: False) -> None:
+    def write_down_stack(self, remarks: Remarks, is_over: Callable[[], bool]) -> None:
         """Have the process write down where it is, unless it takes too long over that as well.
 
         Args:
@@ -100,77 +141,6 @@ class ChildProcess:
                 return
 
 
-class StartedProcess(ChildProcess):
-    """A process with pipes to and from it, in a group of its own, so that an interrupt from the terminal is for this
-    process alone; and, where there are groups, another one that ends the group.
-
-    Args:
-        path: where it finds modules.
-        code: Python that it runs.
-        remarks: takes what it prints.
-        inherited: file descriptors that it has in common with this process.
-        environment: variables, in addition to this process's.
-        folder: that file names are relative to; None = this process's.
-
-    Raises:
-        OSError: no process can be started.
-    """
-
-    def __init__(
-        self,
-        path: Sequence[str],
-        code: str,
-        remarks: IO[bytes],
-        *,
-        inherited: Sequence[int],
-        environment: Mapping[str, str],
-        folder: str | None = None,
-    ) -> None:
-        has_groups = os.name == "posix"
-        options: dict[str, Any] = {"process_group": 0, "pass_fds": inherited} if has_groups else {}
-        process = subprocess.Popen(  # noqa: S603 - this interpreter
-            python_command(path, code),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=remarks,
-            bufsize=0,
-            cwd=folder,
-            env={**os.environ, **environment},
-            **options,
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        super().__init__(process, process.stdin, process.stdout, self._end_guarded)
-        self._guard: subprocess.Popen[bytes] | None = None
-        if not has_groups:
-            return
-        try:
-            self._guard = subprocess.Popen(  # noqa: S603 - nothing of it comes from outside
-                ["/bin/sh", "-c", _GUARD],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                cwd="/",
-                process_group=process.pid,
-            )
-        except OSError:
-            if process.poll() is not None:  # killed meanwhile, so that its group is gone; who talks to it is told
-                return
-            process.kill()
-            process.wait()
-            raise
-
-    def _end_guarded(self) -> None:
-        if self._guard is None:
-            return
-        assert self._guard.stdin is not None
-        with suppress(OSError):
-            self._guard.stdin.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._guard.wait(STOP_SECONDS)
-
-
 def import_path() -> list[str]:
     """Where this process finds modules, in a form that means the same in any folder."""
     return [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - a text, as the others are
@@ -179,11 +149,6 @@ def import_path() -> list[str]:
 def main_of(module: str, *arguments: str | int) -> str:
     """Python that calls the `main` of a module."""
     return f"from {module} import main; main({', '.join(map(ascii, arguments))})"
-
-
-def python_command(path: Sequence[str], code: str) -> list[str]:
-    """This interpreter, told to run Python that finds modules along a path."""
-    return [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"]
 
 
 def take_pipes() -> tuple[int, int]:

@@ -58,4 +58,6 @@ class GivenUp(BaseException):
         lost: processes that were lost, and are not told of by a record.
     """
 
-    lost: tuple[Loss, ...] = ()
+    def __init__(self, message: str, lost: tuple[Loss, ...] = ()) -> None:
+        super().__init__(message)
+        self.lost = lost

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
-import sys
 import threading
 import time
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import psutil
 
 from dml_conformance.backends.processes.arena import SMALLEST, Arena
-from dml_conformance.backends.processes.child_process import ChildProcess, StartedProcess, how_it_ended, main_of
+from dml_conformance.backends.processes.child_process import MARKED, ChildProcess, how_it_ended, import_path, main_of
 from dml_conformance.backends.processes.errors import THE_PROCESS, ProcessLost
 from dml_conformance.backends.processes.framing import LONGEST, Receiver, WireError, send
 from dml_conformance.backends.processes.last_words import Remarks
@@ -29,214 +26,98 @@ from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.processes.watchdog import WATCHDOG
 from dml_conformance.backends.processes.wire import LONGEST_ANSWER, Greeting, decode_greeting
-from dml_conformance.backends.processes.zygote import MARKED, Zygote
 
 _T = TypeVar("_T")
 
 START_SECONDS = 300.0
 EXIT_SECONDS = 1.0
-MIB = 2**20
-HAS_PROC = sys.platform == "linux"
 
 
 class Origin(NamedTuple):
-    """What every process of a backend is started from.
+    """Where a process is started.
 
     Attributes:
-        name: of the backend.
         path: where modules are found.
         folder: that file names are relative to.
     """
 
-    name: str
     path: Sequence[str]
     folder: str
 
+    @classmethod
+    def here(cls) -> Origin:
+        """As this process is now."""
+        return cls(import_path(), os.getcwd())  # noqa: PTH109 - a text
 
-class SupervisedProcess(ABC):
-    """A process that shares memory with this one, is held to limits, and whose end is told with its last words.
+
+class ServerProcess:
+    """A process that answers requests one by one and shares memory with this one. It is held to limits, and its end is
+    told with its last words.
 
     Args:
-        start: starts it, with that memory, the file that it prints to, and a mark for its environment.
+        module: whose `main` it runs, with the place of the shared memory and the process to end with (0 where something
+            else sees to it that none outlives it) as the last arguments.
+        arguments: those before.
         limits: that it is held to.
-        most_received, in_turn: see `Receiver`.
+        origin: where it is started.
+        environment: variables, in addition to this process's.
+        most_received: bytes that an answer may have.
 
     Attributes:
         arena: the memory that is shared with it.
         pid: of the process.
+        requests: how many it was sent.
         end: ends it, and all that it started.
 
     Raises:
         OSError: no process can be started.
     """
 
+    whose = ""  # what a message begins with that says how it ended
+
     def __init__(
         self,
-        start: Callable[[Arena, IO[bytes], str], ChildProcess],
+        module: str,
+        *arguments: str,
         limits: Limits,
+        origin: Origin,
+        environment: Mapping[str, str],
         most_received: int = LONGEST,
-        *,
-        in_turn: bool,
     ) -> None:
         mark = secrets.token_hex(16)
-        self.arena = Arena(mark)
+        self.arena = Arena()
         self._remarks = Remarks()
         try:
             self.arena.reserve(SMALLEST)
-            self._process = start(self.arena, self._remarks.file, mark)
+            self._process = ChildProcess(
+                origin.path,
+                main_of(module, *arguments, self.arena.place, 0 if os.name == "posix" else os.getpid()),
+                self._remarks.file,
+                inherited=self.arena.inherited,
+                environment={**environment, MARKED: f"{os.environ.get(MARKED, '')} {mark}"},
+                folder=origin.folder,
+            )
         except OSError:
             self._remarks.close()
             self.arena.close()
             raise
         self.pid = self._process.process.pid
-        self._mark, self._started = mark, 0
-        with suppress(OSError):
-            self._started = _started_at(self.pid) if HAS_PROC else 0
-        left = self._mark, self._started, os.getpid()
-        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, *left)
+        self._mark = mark
+        self.end = weakref.finalize(self, _end, self._process, self.arena, self._remarks, mark, os.getpid())
+        self.requests = 0
         self._limits = limits
+        self._number = secrets.randbits(63)  # of a request; none that a backend could answer by chance
+        self._most_shared = 0
         self._was_gone = False
-        self._doing = ""  # what it was asked for last, where it is asked for one thing at a time
+        # Of the request under way: what it is, how long it may take, and for how long the watchdog has seen it.
+        self._doing, self._seconds, self._spent = "", START_SECONDS, 0.0
         self._is_awaited = False  # whether its end would be the loss of something
         self._sentence: ProcessLost | None = None
         self._lock = threading.Lock()  # of the two above
-        self._receiver = Receiver(self._process.replies, most_received, in_turn=in_turn)
+        self._receiver = Receiver(self._process.replies, most_received)
         self._descendants = Descendants(self.pid)
         self._oom_kills = OomKills(self.pid)
         WATCHDOG.watch(self)
-
-    def kill(self) -> None:
-        """End it now; whoever waits for an answer is told."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Have it end by itself where it has nothing to do, and end it otherwise."""
-        with self._lock:
-            self._is_awaited = False
-        self._process.stop()
-        self.end()
-
-    def look(self, elapsed: float) -> None:
-        """Hold the process to its limits; called by the watchdog all the time.
-
-        Args:
-            elapsed: seconds since last time.
-        """
-        self._remarks.cut()
-        self._oom_kills.look()
-        if not self._is_awaited:
-            return
-        if self._process.process.poll() is not None:
-            if self._was_gone:  # and yet the connection is open: a copy of it has it
-                _end_left(self._mark, self._started)
-            self._was_gone = True
-            return
-        broken = self._broken_limit(elapsed) if self._sentence is None else None
-        if broken is None:
-            return
-        with self._lock:
-            if not self._is_awaited:
-                return
-            self._sentence = broken
-        self._process.write_down_stack(self._remarks, lambda: not self._is_awaited)
-        self._process.kill()
-
-    @abstractmethod
-    def _broken_limit(self, elapsed: float) -> ProcessLost | None:
-        """Which limit the process has gone beyond, if any; `elapsed` seconds since this was asked last."""
-
-    def _await(self) -> None:
-        with self._lock:
-            self._is_awaited = True
-
-    def _received(self, decode: Callable[[bytes], _T], number: int = 0) -> _T:
-        """Wait for a message of this number.
-
-        Raises:
-            ProcessLost: there is none, and the process is no more.
-        """
-        try:
-            received = self._receiver.receive()
-            if received is None:
-                raise self._lost()
-            if received[0] != number:
-                raise WireError
-            return decode(received[1])
-        except (WireError, msgspec.MsgspecError):
-            raise self._lost("sent what is no answer") from None
-
-    def _lost(self, why: str = "") -> ProcessLost:
-        """End what is left of the process.
-
-        Args:
-            why: what it did; "" where its connection is closed, mostly as it has ended.
-
-        Returns:
-            How it ended, its last output and the stack.
-        """
-        with self._lock:
-            self._is_awaited = False
-            lost = self._sentence
-        if lost is None and not why:
-            try:
-                # Its end of the pipe is closed before there is a code to wait for.
-                code = self._process.process.wait(EXIT_SECONDS)
-            except subprocess.TimeoutExpired:
-                why = "closed its connection"
-            else:
-                lost = ProcessLost(how_it_ended(code) + self._where, cause_of(code, self._oom_kills))
-        lost = lost or ProcessLost(f"{why}{self._where} and was ended", LossCause.CONNECTION)
-        lost.args = (lost.how + self._remarks.last_words(),)
-        self.end()
-        return lost
-
-    @property
-    def _where(self) -> str:
-        return f" in {self._doing}" if self._doing else ""
-
-    def _too_long(self, seconds: float) -> ProcessLost:
-        return ProcessLost(f"took more than {seconds:g} s{self._where} and was ended", LossCause.TIME_LIMIT)
-
-    def _too_much(self, most: int) -> ProcessLost:
-        how = f"grew beyond the memory limit of {_size(most)}{self._where} and was ended"
-        return ProcessLost(how, LossCause.MEMORY_LIMIT)
-
-
-class BackendProcess(SupervisedProcess):
-    """A process that makes a backend and answers requests, under watch.
-
-    Starting it returns at once; `hello` waits for it.
-
-    Args:
-        origin: what to start.
-        limits: that it is held to.
-        zygote: forks it; None = it is started.
-
-    Attributes:
-        requests: how many it was sent.
-
-    Raises:
-        OSError: no process can be started.
-    """
-
-    def __init__(self, origin: Origin, limits: Limits, zygote: Zygote | None = None) -> None:
-        self.requests = 0
-        self._number = secrets.randbits(63)  # of a request; none that a backend could answer by chance
-        self._most_shared = 0
-        # Of the request under way: how long it may take, and for how long the watchdog has seen it.
-        self._seconds = START_SECONDS
-        self._spent = 0.0
-        start = partial(_started, origin) if zygote is None else zygote.fork
-        super().__init__(start, limits, LONGEST_ANSWER, in_turn=True)
-
-    def hello(self) -> Greeting:
-        """The first message, when it comes.
-
-        Raises:
-            ProcessLost: none came.
-        """
-        self._begin("start-up", START_SECONDS)
-        return self._answer(0, decode_greeting)
 
     def ask(
         self,
@@ -273,22 +154,78 @@ class BackendProcess(SupervisedProcess):
             raise
         return self._answer(self._number, decode)
 
+    def kill(self) -> None:
+        """End it now; whoever waits for an answer is told."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Have it end by itself where it has nothing to do, and end it otherwise."""
+        with self._lock:
+            self._is_awaited = False
+        self._process.stop()
+        self.end()
+
+    def look(self, elapsed: float) -> None:
+        """Hold the process to its limits; called by the watchdog all the time.
+
+        Args:
+            elapsed: seconds since last time.
+        """
+        self._remarks.cut()
+        self._oom_kills.look()
+        if not self._is_awaited:
+            return
+        if self._process.process.poll() is not None:
+            if self._was_gone:  # and yet the connection is open: a copy of it has it
+                _end_marked(self._mark)
+            self._was_gone = True
+            return
+        broken = self._broken_limit(elapsed) if self._sentence is None else None
+        if broken is None:
+            return
+        with self._lock:
+            if not self._is_awaited:
+                return
+            self._sentence = broken
+        self._process.write_down_stack(self._remarks, lambda: not self._is_awaited)
+        self._process.kill()
+
     def _broken_limit(self, elapsed: float) -> ProcessLost | None:
+        """Which limit the process has gone beyond, if any; `elapsed` seconds since this was asked last."""
         self._spent += elapsed
         if self._spent > self._seconds:
-            return self._too_long(self._seconds)
+            how = f"took more than {self._seconds:g} s{self._where} and was ended"
+            return ProcessLost(how, LossCause.TIME_LIMIT)
+        return self._too_much(self._descendants.memory)
+
+    def _too_much(self, memory: Callable[[], int]) -> ProcessLost | None:
+        """What it comes to where the process has more memory than it may, the shared one left out."""
         most = self._limits.bytes
-        if most is not None and self._descendants.memory() - self._most_shared > most:
-            return self._too_much(most)
-        return None
+        if most is None or memory() - self._most_shared <= most:
+            return None
+        how = f"grew beyond the memory limit of {_size(most)}{self._where} and was ended"
+        return ProcessLost(how, LossCause.MEMORY_LIMIT)
 
     def _begin(self, doing: str, seconds: float) -> None:
         self._doing, self._seconds, self._spent = doing, seconds, 0.0
-        self._await()
+        with self._lock:
+            self._is_awaited = True
 
     def _answer(self, number: int, decode: Callable[[bytes], _T]) -> _T:
+        """Wait for the message of a number.
+
+        Raises:
+            ProcessLost: there is none, and the process is no more.
+        """
         try:
-            answer = self._received(decode, number)
+            received = self._receiver.receive()
+            if received is None:
+                raise self._lost()
+            if received[0] != number:
+                raise WireError
+            answer = decode(received[1])
+        except (WireError, msgspec.MsgspecError):
+            raise self._lost("sent what is no answer") from None
         except ProcessLost:
             raise
         except BaseException:  # such as an interrupt: the answer would be taken for that to the next request
@@ -296,35 +233,77 @@ class BackendProcess(SupervisedProcess):
             raise
         with self._lock:
             self._is_awaited = False
-        most = self._limits.bytes
-        if most is not None and self._sentence is None and _peak(self.pid) - self._most_shared > most:
-            self._sentence = self._too_much(most)
+        self._sentence = self._sentence or self._too_much(lambda: _peak(self.pid))
         if self._sentence is not None:
             raise self._lost()
         return answer
 
     def _lost(self, why: str = "") -> ProcessLost:
-        lost = super()._lost(why)
-        lost.how = THE_PROCESS + lost.how
-        lost.args = (f"{THE_PROCESS}{lost}",)
+        """End what is left of the process.
+
+        Args:
+            why: what it did; "" where its connection is closed, mostly as it has ended.
+
+        Returns:
+            How it ended, its last output and the stack.
+        """
+        with self._lock:
+            self._is_awaited = False
+            lost = self._sentence
+        if lost is None and not why:
+            try:
+                # Its end of the pipe is closed before there is a code to wait for.
+                code = self._process.process.wait(EXIT_SECONDS)
+            except subprocess.TimeoutExpired:
+                why = "closed its connection"
+            else:
+                lost = ProcessLost(how_it_ended(code) + self._where, cause_of(code, self._oom_kills))
+        lost = lost or ProcessLost(f"{why}{self._where} and was ended", LossCause.CONNECTION)
+        lost.how = self.whose + lost.how
+        lost.args = (lost.how + self._remarks.last_words(),)
         lost.was_new = self.requests <= 1
+        self.end()
         return lost
 
+    @property
+    def _where(self) -> str:
+        return f" in {self._doing}" if self._doing else ""
 
-def _started(origin: Origin, arena: Arena, remarks: IO[bytes], mark: str) -> StartedProcess:
-    return StartedProcess(
-        origin.path,
-        main_of(
+
+class BackendProcess(ServerProcess):
+    """A process that makes a backend and answers requests about it.
+
+    Starting it returns at once; `hello` waits for it.
+
+    Args:
+        name: of the backend.
+        limits: that it is held to.
+        origin: where it is started.
+
+    Raises:
+        OSError: no process can be started.
+    """
+
+    whose = THE_PROCESS
+
+    def __init__(self, name: str, limits: Limits, origin: Origin) -> None:
+        super().__init__(
             "dml_conformance.backends.processes.server",
-            origin.name,
-            arena.place,
-            0 if os.name == "posix" else os.getpid(),
-        ),
-        remarks,
-        inherited=arena.inherited,
-        environment={MARKED: mark},
-        folder=origin.folder,
-    )
+            name,
+            limits=limits,
+            origin=origin,
+            environment={},
+            most_received=LONGEST_ANSWER,
+        )
+
+    def hello(self) -> Greeting:
+        """The first message, when it comes.
+
+        Raises:
+            ProcessLost: none came.
+        """
+        self._begin("start-up", START_SECONDS)
+        return self._answer(0, decode_greeting)
 
 
 class Descendants:
@@ -362,49 +341,22 @@ def _peak(pid: int) -> int:
     return 0
 
 
-def _end(process: ChildProcess, arena: Arena, remarks: Remarks, mark: str, started: int, harness: int) -> None:
+def _end(process: ChildProcess, arena: Arena, remarks: Remarks, mark: str, harness: int) -> None:
     """End a process and all that it started; a copy of the harness leaves that to the harness."""
     if os.getpid() != harness:
         return
     process.end()
-    _end_left(mark, started)
+    _end_marked(mark)
     remarks.close()
     arena.close()
 
 
-def _end_left(mark: str, started: int) -> None:
-    """End what is left of a process."""
-    for pid in _left_of(mark, started) if HAS_PROC else _marked(mark):
-        with suppress(psutil.Error):
-            psutil.Process(pid).kill()
-
-
-def _marked(mark: str) -> Iterator[int]:
-    """Processes that are known by their environment, as one that has left the group is."""
+def _end_marked(mark: str) -> None:
+    """End what a process has left: whatever has its mark in the environment, as what has left its group has."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if process.environ().get(MARKED) == mark:
-                yield process.pid
-
-
-def _left_of(mark: str, started: int) -> Iterator[int]:
-    """Those, and those that are known by their memory: a copy of a copy has the environment of the first.
-
-    Args:
-        mark: that they have in either.
-        started: when the first of them was; older ones are not looked at, which saves most of the time.
-    """
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):  # noqa: PTH208 - names
-        with suppress(OSError, LookupError, ValueError):
-            if _started_at(pid) >= started and pid != os.getpid():
-                content = Path(f"/proc/{pid}/environ").read_bytes() + Path(f"/proc/{pid}/maps").read_bytes()
-                if mark.encode() in content:
-                    yield pid
-
-
-def _started_at(pid: int) -> int:
-    """When a process was started, in ticks since the system was; errors where there is none."""
-    return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19])
+            if mark in process.environ().get(MARKED, "").split():
+                process.kill()
 
 
 def _size(count: int) -> str:

@@ -57,10 +57,7 @@ def main(name: str, place: str, harness: int) -> None:
         place: of the shared memory.
         harness: process that asks; 0 where something else sees to it that none outlives it.
     """
-    requests, replies = take_pipes()
-    settle()
-    if harness:
-        threading.Thread(target=_end_with, args=(harness,), daemon=True).start()
+    requests, replies = take_place(harness)
     memory = ArenaView(place)
     try:
         backend = load_backend(name)
@@ -145,8 +142,16 @@ class BackendServer:
         return self._last
 
 
-def settle() -> None:
-    """Make this process one whose end is told, and that disturbs nobody."""
+def take_place(harness: int) -> tuple[int, int]:
+    """Make this process one whose end is told, that disturbs nobody, and that does not outlive the harness.
+
+    Args:
+        harness: process to end with; 0 where something else sees to that.
+
+    Returns:
+        Descriptors that requests are read from and answers are written to.
+    """
+    requests, replies = take_pipes()
     remarks = os.dup(2)  # a backend may close its own
     faulthandler.enable(remarks)
     if hasattr(faulthandler, "register"):
@@ -155,6 +160,9 @@ def settle() -> None:
     with suppress(OSError):
         # Where memory runs out, the system had better end this process than the one that asks.
         Path("/proc/self/oom_score_adj").write_text("1000")
+    if harness:
+        threading.Thread(target=_end_with, args=(harness,), daemon=True).start()
+    return requests, replies
 
 
 def _end_with(harness: int) -> None:

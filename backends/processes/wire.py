@@ -12,7 +12,7 @@ import msgspec
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.registry import operators
 
 LONGEST_ANSWER = 2**26
 LONGEST_TEXT = 10_000  # of what a backend has to say
@@ -187,7 +187,7 @@ def descriptor(encoded: EncodedDesc) -> OperatorDesc:
     if not encoded.operator:
         desc: OperatorDesc = pickle.loads(encoded.content)  # noqa: S301 - the harness sent it
         return desc
-    codec = _codec(every_operator()[encoded.operator].desc)
+    codec = _codec(operators()[encoded.operator].desc)
     assert codec is not None
     return codec(encoded.content)
 
@@ -196,7 +196,7 @@ def descriptor(encoded: EncodedDesc) -> OperatorDesc:
 def _codec(desc_type: type[OperatorDesc]) -> Callable[[bytes], OperatorDesc] | None:
     """What makes a descriptor of its fields, any of which may be null; None for a type that is not
     registered, and for one with operators inside, of which only pickle knows their types."""
-    known = every_operator().get(desc_type.operator)
+    known = operators().get(desc_type.operator)
     if known is None or known.desc is not desc_type:
         return None
     if any(field.kind in (OPERATOR, OPERATORS) for field in known.fields):

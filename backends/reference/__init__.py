@@ -9,28 +9,42 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from itertools import product
 from time import perf_counter
 
 import numpy as np
 
-from dml_conformance.backends.base import Answer, Binding, Bindings, Capabilities, Unsupported
-from dml_conformance.backends.reference.layout import Arrays, bits
-from dml_conformance.backends.reference.operators import CUTS, OPERATORS
+from dml_conformance.backends.base import Answer, Binding, Bindings, Capabilities
+from dml_conformance.backends.reference.layout import Arrays, bits, put
+from dml_conformance.backends.reference.operators import compute_of, cut_of
 from dml_conformance.backends.reference.parts import (
+    MOST_KEPT,
     LargeExpectation,
     as_expectation,
     cut_elementwise,
     expected_of_memory,
 )
+from dml_conformance.spec import registry
 from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, tensor_at
-from dml_conformance.spec.registry import every_operator, spec_of
+from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome, decide
 
-__all__ = ["Expectation", "LargeExpectation", "ReferenceBackend", "expected_output", "expected_parts"]
+__all__ = [
+    "Expectation",
+    "LargeExpectation",
+    "ReferenceBackend",
+    "expected_in_turns",
+    "expected_output",
+    "expected_parts",
+]
+
+# Bytes in which large inputs that begin again do so, and those by which it is seen.
+MOST_BYTES_OF_A_TURN = 2**16
+SEEN_AGAIN = 64
 
 
 def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML) -> dict[str, Expectation]:
@@ -45,11 +59,11 @@ def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = D
         An `Expectation` for each output slot.
 
     Raises:
-        KeyError: an operator that is not in `OPERATORS`, or an input that is missing.
+        KeyError: an operator that DirectML has not, or an input that is missing.
         TypeError, ValueError: an input does not lie inside its bound range.
     """
-    arrays, compute = _arrays(desc, bindings), OPERATORS[desc.operator]
-    if CUTS.get(desc.operator) is cut_elementwise:
+    arrays, compute = _arrays(desc, bindings), compute_of(desc.operator)
+    if cut_of(desc.operator) is cut_elementwise:
         (slot,) = outputs(desc)
         if (once := expected_of_memory(desc, slot, arrays, compute, profile)) is not None:
             return {slot.key: once}
@@ -62,11 +76,40 @@ def expected_parts(
 ) -> Mapping[str, Expectation | LargeExpectation]:
     """The same, computed part by part where the operator can be cut: anew each time, unless its inputs begin again
     after so many elements."""
-    cut = CUTS.get(desc.operator)
+    cut = cut_of(desc.operator)
     if cut is None:
         return expected_output(desc, bindings, profile)
-    arrays, compute = _arrays(desc, bindings), OPERATORS[desc.operator]
-    return {slot.key: LargeExpectation(desc, slot, arrays, cut, compute, profile, period) for slot in outputs(desc)}
+    arrays, compute = _arrays(desc, bindings), compute_of(desc.operator)
+    cuts = cut if isinstance(cut, Mapping) else dict.fromkeys((slot.key for slot in outputs(desc)), cut)
+    small = [slot for slot in outputs(desc) if slot.key not in cuts]
+    found = compute(desc, arrays) if small else {}
+    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, profile) for slot in small} | {
+        key: LargeExpectation(desc, slot, arrays, cuts[key], compute, profile, period)
+        for slot in outputs(desc)
+        if (key := slot.key) in cuts
+    }
+
+
+def expected_in_turns(
+    desc: OperatorDesc, bindings: Bindings, profile: Profile, period: int
+) -> Mapping[str, Expectation | LargeExpectation]:
+    """The same, computed once of the turns in which the inputs begin again after so many elements; of the whole where
+    an output does not follow them."""
+    if period:
+        found = expected_parts(desc, bindings, profile, period)
+        if all(isinstance(each, Expectation) or each.repeats for each in found.values()):
+            return found
+    return expected_output(desc, bindings, profile)
+
+
+def _period(desc: OperatorDesc, bindings: Bindings) -> int:
+    """After how many elements the largest input begins again, as far as its first bytes tell; 0 for never."""
+    largest = max(inputs(desc), key=lambda slot: slot.tensor.element_count, default=None)
+    if largest is None or largest.tensor.element_count < MOST_KEPT:
+        return 0
+    first = bindings[largest.key].view[:MOST_BYTES_OF_A_TURN].tobytes()
+    place, rest = divmod(max(0, first.find(first[:SEEN_AGAIN], 1)), largest.tensor.data_type.size)
+    return 0 if rest else place
 
 
 def _arrays(desc: OperatorDesc, bindings: Bindings) -> Arrays:
@@ -94,19 +137,14 @@ class ReferenceBackend:
             device=f"host processor ({platform.machine()})",
             versions={"numpy": np.__version__, "python": platform.python_version()},
             levels=tuple(Level),
-            operators=tuple(name for name in every_operator() if name in OPERATORS),
+            operators=tuple(registry.operators()),
             enforces=frozenset(Category),
             paths={"decisions": "those of the specification itself, and no evidence for them"},
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
         """Decide as the specification does. What it leaves open is accepted where the outputs have the sizes that
-        follow from the rest, so that there is something to compute.
-
-        Raises:
-            Unsupported: an operator that the reference does not know.
-        """
-        _check_known(desc)
+        follow from the rest, so that there is something to compute."""
         decision = decide(desc, level)
         if decision.outcome is Outcome.ACCEPT:
             return Answer(True)
@@ -121,14 +159,21 @@ class ReferenceBackend:
         """Run the operator once; every byte of an output that is no element keeps its value.
 
         Raises:
-            Unsupported: an operator that the reference does not know.
+            KeyError: an operator that DirectML has not.
             TypeError, ValueError: a tensor does not lie inside its bound range.
         """
-        _check_known(desc)
-        for key, expected in expected_output(desc, inputs).items():
+        period = _period(desc, inputs)
+        pairs = product(inputs.values(), outputs.values()) if period else ()
+        if any(np.may_share_memory(read.view, written.view) for read, written in pairs):
+            period = 0  # what is written in one turn would be read in the next
+        for key, expected in expected_in_turns(desc, inputs, DIRECTML, period).items():
             tensor = tensor_at(desc, key)
             assert tensor is not None
-            bits(outputs[key], tensor)[...] = expected.values
+            elements = bits(outputs[key], tensor)
+            for box, part in expected.parts():
+                elements[box] = part.values
+            if tensor.data_type.shares_bytes:
+                put(outputs[key], tensor, elements)
 
     def time_execution(
         self,
@@ -159,13 +204,7 @@ class ReferenceBackend:
         return seconds
 
 
-def _check_known(desc: OperatorDesc) -> None:
-    if desc.operator not in OPERATORS:
-        raise Unsupported(f"the reference has no operator {desc.operator}")
-
-
 def _is_computable(desc: OperatorDesc) -> bool:
     """Whether the outputs have the sizes that follow from the inputs and attributes."""
-    spec = spec_of(desc)
-    shapes = spec.shapes(desc) if spec.is_complete else Misfit("", "")
+    shapes = spec_of(desc).shapes(desc)
     return not isinstance(shapes, Misfit) and all(slot.tensor.sizes == shapes[slot.key] for slot in outputs(desc))

@@ -287,7 +287,11 @@ class Enclosure:
         value = change(self.value)
         low = value if self.low is self.value else change(self.low)
         high = low if self.high is self.low else change(self.high)
-        return Enclosure(self.evaluation, value, low, high, None if self.maybe_nan is None else change(self.maybe_nan))
+        if self.maybe_nan is None:
+            return Enclosure(self.evaluation, value, low, high)
+        # One for several elements is one for each, before they go different ways.
+        maybe_nan = change(self.xp.broadcast_to(self.maybe_nan, self.shape))
+        return Enclosure(self.evaluation, value, low, high, maybe_nan)
 
     def __getitem__(self, index: Any) -> Enclosure:
         return self.each(lambda part: part[index])
@@ -546,25 +550,38 @@ class Enclosure:
         low, high = (xp.where(none, xp.nan, xp.where(is_open, of, end)) for of, end in ((0.0, low), (inf, high)))
         return Enclosure(evaluation, found.value, low, high, _or(found.maybe_nan, is_open))
 
-    @quiet
     def __matmul__(self, other: Enclosure) -> Enclosure:
+        return self.product(other)
+
+    @quiet
+    def product(self, other: Enclosure, term: Enclosure | None = None) -> Enclosure:
         """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
-        arithmetic, 1999): three products of FLOAT64, two where both are known exactly."""
+        arithmetic, 1999): three products of FLOAT64, two where both are known exactly.
+
+        Args:
+            other: the right one.
+            term: one more for each sum, of the product's sizes.
+        """
         xp, evaluation = self.xp, self.evaluation
         count = self.shape[-1]
         value, magnitudes = self.value @ other.value, xp.abs(self.value) @ xp.abs(other.value)
         is_exact, maybe_nan = self.is_exact and other.is_exact, None
-        low, high, radius, most = value, value, 0.0, magnitudes
+        most = magnitudes if is_exact else self._most() @ other._most()
+        if term is not None:
+            count, value, magnitudes = count + 1, value + term.value, magnitudes + xp.abs(term.value)
+            is_exact, most, maybe_nan = is_exact and term.is_exact, most + term._most(), term.maybe_nan
+        low, high, radius = value, value, 0.0
         if not is_exact:
-            most = self._most() @ other._most()
             radius = most - magnitudes + most * (2 * count * UNIT)
             low, high = value - radius, value + radius
         whole = None
         if evaluation.data_type is not None and is_exact:
             few = magnitudes <= 2.0 / FORMATS[evaluation.data_type].epsilon
             whole = few & self._is_whole(-1) & other._is_whole(-2)
+            if term is not None:
+                whole = whole & (term.value == xp.round(term.value))
         if self.maybe_nan is not None:
-            maybe_nan = xp.any(self.maybe_nan, axis=-1, keepdims=True)
+            maybe_nan = _or(maybe_nan, xp.any(self.maybe_nan, axis=-1, keepdims=True))
         if other.maybe_nan is not None:
             maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
         parts = tuple(xp.clip((magnitudes + way * value) / 2, 0.0, None) + radius for way in (1.0, -1.0))
@@ -572,8 +589,10 @@ class Enclosure:
         if evaluation.data_type is not None:
             if bool(xp.any(magnitudes >= FORMATS[evaluation.data_type].largest)):
                 # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
-                parts = tuple(part + radius for part in _products_by_sign(xp, self.value, other.value))
-            losses = sums.of_products(xp, self.value, other.value, xp.maximum(*parts), evaluation.data_type)
+                signs = _products_by_sign(xp, self.value, other.value)
+                ways = (0.0, 0.0) if term is None else (xp.clip(way * term.value, 0.0, None) for way in (1.0, -1.0))
+                parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
+            losses = sums.of_products(xp, self.value, other.value, xp.maximum(*parts), evaluation.data_type, count)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
@@ -584,11 +603,16 @@ class Enclosure:
             low, high = value, value
             finite = [xp.where(xp.isfinite(of.value), xp.abs(of.value), 0.0) for of in (self, other)]
             largest = inf if evaluation.data_type is None else FORMATS[evaluation.data_type].largest
-            maybe_nan = _or(found.maybe_nan, ~is_finite & (finite[0] @ finite[1] >= largest))
+            sizes = finite[0] @ finite[1]
+            if term is not None:
+                sizes = sizes + xp.where(xp.isfinite(term.value), xp.abs(term.value), 0.0)
+            maybe_nan = _or(found.maybe_nan, ~is_finite & (sizes >= largest))
         else:
             none = xp.any(xp.isnan(self.low), axis=-1, keepdims=True) | xp.any(
                 xp.isnan(other.low), axis=-2, keepdims=True
             )
+            if term is not None:
+                none = none | xp.isnan(term.low)
             low, high = (xp.where(none, xp.nan, way) for way in (-inf, inf))
             maybe_nan = _or(found.maybe_nan, ~is_finite)
         low, high = xp.where(is_finite, found.low, low), xp.where(is_finite, found.high, high)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, Function, Number, either, zeros
+from dml_conformance.backends.reference.enclosure import Condition, Enclosure, Function, Number, either, zeros
 from dml_conformance.backends.reference.floats import FORMATS, OUTWARD, OWN_ERROR, UNIT, Array, quiet, spacing
 from dml_conformance.spec.accuracy import Bound
 
@@ -97,6 +97,13 @@ def _below(xp: Any, numbers: Array, least: float = -INF) -> Array:
 def _above(xp: Any, numbers: Array, most: float = INF) -> Array:
     """The greatest."""
     return -_below(xp, -numbers, -most)
+
+
+def or_nan(compared: Condition, *of: Enclosure, value: bool = False) -> Condition:
+    """A comparison that may be true of a NaN, and false; `value` is which one it is by the page."""
+    nan = reduce(lambda a, b: a | b, [each.nan for each in of])
+    exact = compared.value | nan if value else compared.value & ~nan
+    return Condition(exact, compared.possible | nan, compared.certain & ~nan)
 
 
 def sqrt(x: Enclosure) -> Enclosure:

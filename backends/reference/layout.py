@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding
+from dml_conformance.spec import nibbles
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits
 from dml_conformance.spec.tensor import TensorDesc
@@ -24,7 +25,7 @@ Arrays = Mapping[str, Bits]  # by slot
 # Tensors are little-endian on every machine.
 UNSIGNED: dict[int, np.dtype[np.unsignedinteger[Any]]] = {size: np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
 NUMBERS: dict[DataType, np.dtype[Any]] = {
-    data_type: np.dtype(data_type.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
+    data_type: np.dtype(data_type.unpacked.name.lower()).newbyteorder("<") for data_type in DataType if data_type.size
 }
 
 # What an operator computes: from its descriptor and the bits of each input, by slot, those of each output; numbers of
@@ -34,16 +35,26 @@ Compute = Callable[[Any, Arrays], Mapping[str, Any]]
 
 
 def bits(binding: Binding, tensor: TensorDesc) -> Bits:
-    """The elements as bit patterns, in the tensor's sizes; no copy, so writing to it writes to the buffer.
+    """The elements as bit patterns, in the tensor's sizes; no copy unless two share a byte, see `put`.
 
     Raises:
         TypeError, ValueError: the elements do not all lie inside the bound range.
     """
+    if tensor.data_type.shares_bytes:
+        return nibbles.elements(binding.view, tensor)
     dtype = UNSIGNED[tensor.data_type.size]
     if tensor.strides is None:
         return np.ndarray(tensor.sizes, dtype, binding.view)
     in_bytes = tuple(stride * dtype.itemsize for stride in tensor.strides)
     return np.ndarray(tensor.sizes, dtype, binding.view, strides=in_bytes)
+
+
+def put(binding: Binding, tensor: TensorDesc, values: Bits) -> None:
+    """Write the elements of a tensor; raises what `bits` does."""
+    if tensor.data_type.shares_bytes:
+        nibbles.put(binding.view, tensor, values)
+    else:
+        bits(binding, tensor)[...] = values
 
 
 def as_numbers(array: Bits, data_type: DataType) -> Array:

@@ -5,7 +5,7 @@ A part is a box of coordinates. An operator's own function computes it, from inp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
@@ -36,6 +36,7 @@ Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
 # output is that box alone. The output gets the box's sizes after that.
 Cut = Callable[[Any, Spans, Arrays], tuple[Any, Arrays]]
+Cuts = Cut | Mapping[str, Cut]  # of all outputs; or of some by key, beside which the others are small
 
 
 class LargeExpectation:
@@ -71,9 +72,8 @@ class LargeExpectation:
         self._cut = cut
         self._compute = compute
         self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
-        sizes = output.tensor.sizes
-        self._axis, step = split(sizes, self._most())
-        self._turn = period * max(1, step // period) if period else 0
+        self._axis, _ = split(output.tensor.sizes, self._most())
+        self._turn = period * max(1, self._most() // self._elements(period)) if period else 0
         self.repeats = bool(period) and self._is_periodic(period)
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
@@ -122,14 +122,22 @@ class LargeExpectation:
         )
         return desc == other and all(np.array_equal(here[key], there[key]) for key in here)
 
+    def _elements(self, steps: int) -> int:
+        """Elements of a box of so many steps along the axis that parts follow each other on, or of an input's part."""
+        sizes, axis = self._output.tensor.sizes, self._axis
+        box = [slice(0, 1)] * axis + [slice(0, steps)] + [slice(0, size) for size in sizes[axis + 1 :]]
+        _, arrays = self._cut(self._desc, box, self._arrays)
+        return max(steps * prod(sizes[axis + 1 :]), *(array.size for array in arrays.values()))
+
     def _most(self) -> int:
         """Elements of a part."""
         sizes = self._output.tensor.sizes
         return max(PART_ELEMENTS, prod(sizes[min(self._together(), default=len(sizes)) :]))
 
     def _together(self) -> Sequence[int]:
-        """Along which axes elements are taken together."""
-        return self._cut.axes(self._desc) if isinstance(self._cut, CutRows) else ()
+        """Along which axes elements are taken together that are more than one."""
+        axes = self._cut.axes(self._desc) if isinstance(self._cut, CutRows) else ()
+        return [axis for axis in axes if self._output.tensor.sizes[axis] > 1]
 
 
 def expected_of_memory(
@@ -217,7 +225,8 @@ def boxes(sizes: Sequence[int], most: int, turn: int = 0) -> Iterator[Box]:
 
 def split(sizes: Sequence[int], most: int) -> tuple[int, int]:
     """Along which axis boxes of consecutive elements, of at most so many, follow each other; and their size there."""
-    axis = next(axis for axis in range(len(sizes)) if prod(sizes[axis + 1 :]) <= most)
+    axes = [axis for axis, size in enumerate(sizes) if size > 1 and prod(sizes[axis + 1 :]) <= most]
+    axis = axes[0] if axes else len(sizes) - 1
     return axis, max(1, most // prod(sizes[axis + 1 :]))
 
 

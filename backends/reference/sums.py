@@ -48,14 +48,14 @@ def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_ty
     def largest_first(part: Array) -> Array:
         return xp.cumulative_sum(xp.flip(xp.sort(rows(xp.clip(part, 0.0, None)), axis=-1), axis=-1), axis=-1)
 
-    partial, has_signs = largest_first(high), bool(xp.any(low < 0))
-    if has_signs:
+    partial, is_signed = largest_first(high), xp.any(rows(low < 0), axis=-1, keepdims=True)
+    if bool(xp.any(is_signed)):
         partial = xp.maximum(partial, largest_first(-low))
     half = 0.5 * spacing(xp, partial[..., 1:] * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     # In a tree the lesser of the two may be a sum of such terms, of a term at most log2(n) times.
     lesser = xp.sort(rows(xp.maximum(xp.abs(low), xp.abs(high))), axis=-1)[..., :-1] * max(1.0, log2(count))
     losses = xp.minimum(half, lesser)
-    cut = 2.0 * half if has_signs else xp.minimum(2.0 * half, lesser)
+    cut = xp.where(is_signed, 2.0 * half, xp.minimum(2.0 * half, lesser))
     root = xp.sqrt(xp.sum(losses * losses, axis=-1))
     drift = _drift(
         xp, value, xp.reshape(2.0 * half[..., -1], sizes), lambda part: xp.sum(part, axis=axes, keepdims=True)
@@ -73,9 +73,8 @@ def of_prefixes(
     return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, _drift(xp, value, unit, along))
 
 
-def of_products(xp: Any, one: Array, other: Array, largest: Array, data_type: DataType) -> Losses:
-    """Of products of matrices, the positive or negative terms of whose elements come to `largest`."""
-    count = one.shape[-1]
+def of_products(xp: Any, one: Array, other: Array, largest: Array, data_type: DataType, count: int) -> Losses:
+    """Of products of matrices, the positive or negative ones of whose elements' `count` terms come to `largest`."""
     unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     total = (count - 1) * unit
     (repeats, vanishes), (also, others) = _habits(xp, one, -1), _habits(xp, other, -2)

@@ -21,13 +21,22 @@ from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, in_full_precision, versions
 from dml_conformance.backends.torch.kernels import Work
-from dml_conformance.backends.torch.memory import DeviceResources, HostResources, Resources, element_type, fill
+from dml_conformance.backends.torch.memory import (
+    DeviceResources,
+    HostResources,
+    Resources,
+    UnpackedElements,
+    element_type,
+    fill,
+    held_in_bytes,
+)
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, torch_operators
 from dml_conformance.backends.torch.timing import seconds, seconds_cold
 from dml_conformance.spec.descriptor import slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.rules import Category
+from dml_conformance.spec.tensor import TensorDesc
 
 __all__ = ["TorchBackend", "TorchEagerBackend", "TorchKernelsBackend"]
 
@@ -160,13 +169,28 @@ class _Torch:
     def _prepare(self, desc: OperatorDesc, resources: Resources, inputs: Bindings, outputs: Bindings) -> Work:
         """Everything but the work itself: what is returned reads the inputs' views and writes the outputs'."""
         types = self._element_types(desc)
-        sources, targets = {}, {}
+        sources: dict[str, torch.Tensor] = {}
+        targets: dict[str, torch.Tensor] = {}
+        packed: dict[str, tuple[TensorDesc, torch.Tensor]] = {}
         for key, _, field, tensor in slots(desc):
-            if field.is_output:
-                targets[key] = resources.view(outputs[key], tensor, types[key])
+            views, bound = (targets, outputs) if field.is_output else (sources, inputs)
+            if tensor.data_type.shares_bytes:
+                packed[key] = tensor, resources.view(bound[key], held_in_bytes(tensor), torch.uint8)
             else:
-                sources[key] = resources.view(inputs[key], tensor, types[key])
-        return self._work(desc, sources, targets)
+                views[key] = resources.view(bound[key], tensor, types[key])
+        if not packed:
+            return self._work(desc, sources, targets)
+
+        def work() -> None:
+            unpacked = {key: UnpackedElements(resource, tensor) for key, (tensor, resource) in packed.items()}
+            elements = {key: each.elements.view(types[key]) for key, each in unpacked.items()}
+            read = {key: elements[key] for key in elements.keys() & inputs.keys()}
+            written = {key: elements[key] for key in elements.keys() & outputs.keys()}
+            self._work(desc, {**sources, **read}, {**targets, **written})()
+            for key in written:
+                unpacked[key].write_back()
+
+        return work
 
     def _element_types(self, desc: OperatorDesc) -> dict[str, torch.dtype]:
         """By slot, what the operator takes the elements for: outputs are bits."""

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from dml_conformance.backends.base import Binding, Bindings, Bytes, Execution, OutOfMemory
 from dml_conformance.backends.torch.memory import BITS, Resources, StagedCopy, strided_view, viewed
-from dml_conformance.backends.torch.operators._indexing import batch_dimensions
+from dml_conformance.backends.torch.views import batch_dimensions
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.tensor import TensorDesc, packed_strides

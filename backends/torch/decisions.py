@@ -48,7 +48,7 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
     """Accept or reject a descriptor at a level.
 
     Raises:
-        Unsupported: this backend does not have the operator, or elements as the descriptor has them.
+        Unsupported: this backend does not have the operator.
     """
     operator = operator_of(desc)
     if level < operator_facts()[desc.operator].level:
@@ -172,9 +172,6 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     data_type = tensor.data_type
     if data_type not in support.data_types and (support.data_types or not data_type.bits):
         return f"has data type {data_type!r}, which is not taken at this level"
-    width = data_type.size
-    if not width:
-        raise Unsupported(f"torch has no elements of {data_type.bits} bits")
     sizes, strides = tensor.sizes, tensor.strides
     if len(sizes) not in (support.dimension_counts or _any_dimension_counts(level)):
         return f"has {len(sizes)} dimensions, which are not taken at this level"
@@ -190,11 +187,11 @@ def _tensor_fault(tensor: TensorDesc, support: Support, level: Level) -> str:
     else:
         span = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     # Memory is bound in units of 4 bytes, so a part of a unit at the end is not there.
-    needed, bound = span * width, tensor.total_tensor_size_in_bytes & ~3
+    needed, bound = -(-span * data_type.bits // 8), tensor.total_tensor_size_in_bytes & ~3
     if bound < needed:
         return f"needs {needed} bytes, TotalTensorSizeInBytes gives {bound} in whole units of 4"
     alignment = tensor.guaranteed_base_offset_alignment
-    if alignment and (alignment & (alignment - 1) or alignment < width):
+    if alignment and (alignment & (alignment - 1) or alignment < data_type.size):
         return f"has alignment {alignment}, not a power of two that holds an element"
     return ""
 

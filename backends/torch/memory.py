@@ -15,10 +15,10 @@ from torch import Tensor
 
 from dml_conformance.backends.base import Binding, Bytes
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes
 
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-NUMBERS = {data_type: getattr(torch, data_type.name.lower()) for data_type in DataType if data_type.size}
+NUMBERS = {data_type: getattr(torch, data_type.unpacked.name.lower()) for data_type in DataType if data_type.size}
 RESOURCE_ALIGNMENT = 256  # bytes; a multiple of every element size and of what a binding's offset is a multiple of
 MOST_PINNED = 64 * 2**20  # bytes; torch keeps pinned memory for reuse, so a large resource goes without
 
@@ -50,6 +50,34 @@ def strided_view(elements: Tensor, start: int, tensor: TensorDesc) -> Tensor:
         sizes = tensor.sizes
         return elements.narrow(0, first, math.prod(sizes)).view(sizes)
     return elements.as_strided(tensor.sizes, strides, first)
+
+
+class UnpackedElements:
+    """Elements of 4 bits, of which two share a byte, each in a byte of its own.
+
+    Args:
+        resource: the bytes that hold the tensor.
+        tensor: the tensor.
+
+    Attributes:
+        elements: in the tensor's sizes.
+    """
+
+    def __init__(self, resource: Tensor, tensor: TensorDesc) -> None:
+        self._resource = resource
+        halves = torch.stack((resource & 15, resource >> 4), -1).reshape(-1).view(torch.int8)
+        self._every = (halves ^ 8) - 8 if tensor.data_type.is_signed_integer else halves
+        self.elements = strided_view(self._every, 0, tensor)
+
+    def write_back(self) -> None:
+        """Bring what the elements are now to where they came from."""
+        low, high = self._every.view(torch.uint8).view(-1, 2).unbind(-1)
+        self._resource.copy_(low & 15 | high << 4)
+
+
+def held_in_bytes(tensor: TensorDesc) -> TensorDesc:
+    """The bytes that hold a tensor's elements, as a tensor."""
+    return TensorDesc.of(DataType.UINT8, (implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides),))
 
 
 def fill(target: Tensor, result: Tensor) -> None:

@@ -22,7 +22,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from dml_conformance.backends.torch import kernels
 from dml_conformance.backends.torch.memory import BITS
 from dml_conformance.backends.torch.operators import torch_operators
-from dml_conformance.reports.records import Throughput
+from dml_conformance.reports.model.records import Throughput
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from dml_conformance.reports.records import Throughput
+from dml_conformance.reports.model.records import Throughput
 
 TYPES = {"UINT8": "u8", "FLOAT16": "f16", "FLOAT32": "f32", "INT64": "i64"}  # one for each size of an element
 SPREAD = 0.98  # the same work timed twice differs by as much

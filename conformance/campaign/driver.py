@@ -20,15 +20,15 @@ from dml_conformance.conformance.judge.blame import Blame, SettledStream
 from dml_conformance.conformance.judge.losses import take_losses
 from dml_conformance.conformance.strength import strength_of
 from dml_conformance.conformance.workers.environment import environment
-from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
+from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.records import Campaign, Ending, Record, describe_rules, utc_now
-from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.resuming import PartialRun
-from dml_conformance.reports.stream import ALL, Consumer, FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.writing import ReportFolder
+from dml_conformance.reports.model.records import Campaign, Ending, Record, describe_rules, utc_now
+from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.store.resuming import PartialRun
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 
@@ -38,7 +38,7 @@ CORPUS_BUDGET = "corpus"  # what a campaign of corpora has in place of a budget
 
 
 def certify(
-    engine: Engine, consumer: Consumer, begun: PartialRun | None = None, executor: BlockExecutor | None = None
+    engine: Engine, consumer: Consumer, begun: PartialRun | None = None, executor: Executor | None = None
 ) -> None:
     """Run a whole campaign and feed its stream to `consumer`: the campaign, each record, each row, the end.
 
@@ -63,25 +63,20 @@ def certify(
     given_up, lost = "", tuple[Loss, ...]()
     try:
         for stage in engine.stages():
-            given_up = executor.feed(filter(engine.wants, stage), [stream], engine.wants)
-            if given_up:
-                break
-        else:
-            executor.close()
-            if begun is None or THROUGHPUT not in begun.units:
-                for found in measure(engine.judge, engine.operators, engine.levels, engine.budget):
-                    if isinstance(found, Record):
-                        stream.record(found)
-                    else:
-                        stream.throughput(found)
-                lost = take_losses(backend)
-                if not lost:  # or, resumed just now, the run would not know of them
-                    stream.mark(THROUGHPUT)
+            executor.feed(filter(engine.wants, stage), [stream], engine.wants)
+        executor.close()
+        if begun is None or THROUGHPUT not in begun.units:
+            for found in measure(engine.judge, engine.operators, engine.levels, engine.budget):
+                if isinstance(found, Record):
+                    stream.record(found)
+                else:
+                    stream.throughput(found)
+            lost = take_losses(backend)
+            if not lost:  # or, resumed just now, the run would not know of them
+                stream.mark(THROUGHPUT)
     except GivenUp as reason:
         given_up = str(reason)
-        lost = (*lost, *reason.lost)
-    if given_up:
-        lost = (*lost, *executor.unrecorded, *take_losses(backend))
+        lost = (*reason.lost, *take_losses(backend))
     stream.finish(Ending.now(given_up, lost))
 
 
@@ -128,7 +123,7 @@ def first_case(targets: Sequence[SweepTarget], planned: int) -> int:
 
 
 def sweep(
-    executor: BlockExecutor,
+    executor: Executor,
     setup: JudgeSetup,
     targets: Sequence[SweepTarget],
     consumers: Sequence[Consumer],
@@ -162,12 +157,17 @@ def sweep(
     ]
     gc.freeze()  # what is loaded stays, so no collection has to look at it
     left = [FanOut() if ending else stream for stream, ending in zip(streams, endings, strict=True)]
-    given_up = executor.feed(blocks, left)
+    given_up, lost = "", tuple[Loss, ...]()
+    try:
+        executor.feed(blocks, left)
+    except GivenUp as reason:
+        given_up = str(reason)
+        lost = reason.lost if len(streams) == 1 else ()  # of several it is not known whose they are
     # Before the first of them is finished, so that none has to be judged again then.
     for stream in left:
         stream.mark(ALL)
     for stream, ending in zip(reversed(streams), reversed(endings), strict=True):  # the first one ends the progress
-        stream.finish(ending or Ending.now(given_up))
+        stream.finish(ending or Ending.now(given_up, lost))
     return given_up
 
 

@@ -13,8 +13,15 @@ from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.plan import planned
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.workers.tasks import CaseBlock, SearchTask, Task, TaskJudge
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.conformance.workers.tasks import (
+    HEAVY_BYTES,
+    CaseBlock,
+    SearchTask,
+    Task,
+    TaskJudge,
+    executed_bytes,
+)
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
@@ -82,12 +89,9 @@ class Engine:
 
     def stages(self) -> Iterator[Iterator[Task]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
-        each whether it is wanted; which ones the search has depends on the records of the stages before."""
-        yield self._blocks(Phase.EXAMPLES)
-        yield self._blocks(Phase.BOUNDARIES)
-        yield self._known()
-        yield self._unknown()
-        yield self._blocks(Phase.SWEEP)
+        each whether it is wanted; which rules are known to be broken depends on the records of the stage before."""
+        yield chain(self._blocks(Phase.EXAMPLES), self._blocks(Phase.BOUNDARIES))
+        yield chain(self._known(), self._unknown(), self._blocks(Phase.SWEEP))
 
     def wants(self, task: Task) -> bool:
         """Whether a task belongs to what is left; asked when the records of all before it have been settled."""
@@ -162,7 +166,7 @@ class Engine:
         """The blocks of a phase whose cases are known beforehand; there are as many records as cases were judged."""
         size, count = self._task_judge.block_size(phase), self._judged[phase]
         cases = self.cases(phase, count)
-        while part := tuple(islice(cases, size - count % size)):
+        while part := tuple(_next_block(cases, size - count % size)):
             count += len(part)
             yield CaseBlock(f"{phase} up to {count}", phase, part)
 
@@ -199,6 +203,16 @@ class Engine:
             (self.seed, operator, level, n) for operator, level, share in self._sweep_shares() for n in range(share)
         )
         return starmap(numbered_case, islice(numbered, start, None))
+
+
+def _next_block(cases: Iterator[Case], most: int) -> Iterator[Case]:
+    """The next of these cases, `most` of them, or fewer where these are large."""
+    weight = 0
+    for case in islice(cases, most):
+        yield case
+        weight += executed_bytes(case)
+        if weight >= HEAVY_BYTES:
+            return
 
 
 def _failed(record: Record) -> bool:

@@ -12,10 +12,10 @@ from dml_conformance.backends.processes.losses import losses_together
 from dml_conformance.conformance.campaign.driver import CORPUS_BUDGET
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard
 from dml_conformance.conformance.judge.blame import Blame, SettledStream
-from dml_conformance.reports.records import Campaign, Ending, Record
-from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.store import Store, StoreError
-from dml_conformance.reports.stream import Consumer
+from dml_conformance.reports.model.records import Campaign, Ending, Record
+from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.model.stream import Consumer
+from dml_conformance.reports.store.results import Store, StoreError
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading

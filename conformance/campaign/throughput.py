@@ -17,7 +17,7 @@ from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_c
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, Judgement, Pending, verdict_on
 from dml_conformance.conformance.judge.timed import TimedMemory
-from dml_conformance.reports.records import Caches, Caveat, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.model.records import Caches, Caveat, Phase, Record, Throughput, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, slots
@@ -302,7 +302,7 @@ def _seconds(series: Series | None) -> float:
 
 def useful_bytes(case: Case) -> int:
     """Each input element read once, each index once, each output element written once."""
-    return sum(slot.tensor.element_count * slot.tensor.data_type.size for slot in slots(case.desc))
+    return sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in slots(case.desc)) // 8
 
 
 def _states(backend: Backend) -> list[Caches]:

@@ -16,7 +16,7 @@ from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Profile
 
 if TYPE_CHECKING:
     from dml_conformance.backends.base import Backend, Capabilities
-    from dml_conformance.conformance.accuracy import Accuracy
+    from dml_conformance.conformance.accuracy.measure import Accuracy
     from dml_conformance.spec.datatypes import DataType
 
 # What of the errors is told besides the largest one.
@@ -72,7 +72,7 @@ def accuracy(
     if exhaustive and per_binade is not None:
         raise click.UsageError("--exhaustive and --per-binade exclude each other; give one of them.")
     from dml_conformance.backends.loading import load_backend
-    from dml_conformance.conformance.accuracy import SAMPLED
+    from dml_conformance.conformance.accuracy.numbers import SAMPLED
 
     held_to = PROFILES[profile]
     backend = load_backend(backend_name)
@@ -95,8 +95,8 @@ def accuracy(
 
 def _measured(backend: Backend, names: Sequence[str], profile: Profile, sampled: int | None) -> Iterator[Accuracy]:
     """Every operator with every type that it is measured with; what the backend refuses is told, and left out."""
-    from dml_conformance.conformance.accuracy import RefusedError, measure, works_on_device
-    from dml_conformance.reports.console import Steps
+    from dml_conformance.conformance.accuracy.measure import RefusedError, measure, works_on_device
+    from dml_conformance.reports.views.console import Steps
 
     for name, data_type, count in list(_planned(backend, names, sampled)):
         with Steps(f"{name} {data_type.name}", count, "numbers") as steps:
@@ -116,7 +116,9 @@ def _measured(backend: Backend, names: Sequence[str], profile: Profile, sampled:
 
 def _planned(backend: Backend, names: Sequence[str], sampled: int | None) -> Iterator[tuple[str, DataType, int]]:
     """What is measured, and how many numbers are tried."""
-    from dml_conformance.conformance.accuracy import TYPES, AccuracyError, function, functions, parts
+    from dml_conformance.conformance.accuracy.functions import TYPES, function, functions
+    from dml_conformance.conformance.accuracy.measure import AccuracyError
+    from dml_conformance.conformance.accuracy.numbers import parts
 
     claimed = backend.capabilities().operators
     for name in names or [name for name in functions() if name in claimed]:

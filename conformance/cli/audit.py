@@ -13,17 +13,17 @@ import msgspec
 
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option, seed_option
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.registry import operators
 
 if TYPE_CHECKING:
     from dml_conformance.backends.directml import DirectmlBackend
-    from dml_conformance.conformance.audit import Audit, AuditPart
-    from dml_conformance.conformance.mining import Mined
+    from dml_conformance.conformance.audit.audit import Audit, AuditPart
+    from dml_conformance.conformance.audit.tables import TableFindings
 
 RANDOM_CASES = 20_000
 
@@ -50,7 +50,7 @@ RANDOM_CASES = 20_000
     show_default=True,
     help="Number of random descriptors, beside the fixed ones.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the random ones.")
+@seed_option("the random ones")
 @format_option("text", "json")
 @click.pass_context
 def audit_command(
@@ -76,7 +76,7 @@ def audit_command(
     """
     if library is not None and level is not None:
         raise click.UsageError("--library and --level exclude each other; give one of them.")
-    from dml_conformance.conformance.audit import audit
+    from dml_conformance.conformance.audit.audit import audit
 
     backend = _open(library, level)
     try:
@@ -103,10 +103,10 @@ def _open(library: Path | None, level: Level | None) -> DirectmlBackend:
 @contextmanager
 def _progress(cases: int) -> Iterator[Callable[[AuditPart, int], None]]:
     """How far each part is, on standard error."""
-    from dml_conformance.conformance.audit import AuditPart
-    from dml_conformance.reports.console import Steps
+    from dml_conformance.conformance.audit.audit import AuditPart
+    from dml_conformance.reports.views.console import Steps
 
-    planned = {AuditPart.RANDOM: cases, AuditPart.TABLES: len(every_operator())}
+    planned = {AuditPart.RANDOM: cases, AuditPart.TABLES: len(operators())}
     shown: dict[AuditPart, Steps] = {}
     with ExitStack() as stack:
 
@@ -121,7 +121,7 @@ def _progress(cases: int) -> Iterator[Callable[[AuditPart, int], None]]:
 
 
 def _print(found: Audit) -> None:
-    from dml_conformance.conformance.audit import DECISIONS, VALID, Standing
+    from dml_conformance.conformance.audit.audit import DECISIONS, VALID, Standing
 
     names = found.capabilities.versions
     echo(f"{names.get('directml', found.capabilities.name)}, level {found.level}, {found.capabilities.device}")
@@ -170,13 +170,15 @@ def _print_tables(found: Audit) -> None:
     echo("Cells of the tables, of all operators, and tensors left out:")
     echo()
 
-    def row(mined: Mined) -> tuple[str, ...]:
-        known = [found.explained_by[difference] for difference in mined.differences]
-        counts = mined.tried, mined.agreed, len(known) - known.count(None), known.count(None)
-        return mined.operator, *map(_number, counts), "; ".join(mined.left_out)
+    def row(table: TableFindings) -> tuple[str, ...]:
+        known = [found.explained_by[difference] for difference in table.differences]
+        counts = table.tried, table.agreed, len(known) - known.count(None), known.count(None)
+        return table.operator, *map(_number, counts), "; ".join(table.left_out)
 
     print_table(
-        ("operator", "tried", "agreed", "differ as on record", "otherwise", "not tried"), map(row, found.mined), whole=5
+        ("operator", "tried", "agreed", "differ as on record", "otherwise", "not tried"),
+        map(row, found.tables),
+        whole=5,
     )
 
 
@@ -204,7 +206,7 @@ def _print_problems(found: Audit) -> None:
 
 
 def _summary(found: Audit) -> str:
-    from dml_conformance.conformance.audit import Standing
+    from dml_conformance.conformance.audit.audit import Standing
 
     count = found.standings
     totals = (
@@ -213,9 +215,9 @@ def _summary(found: Audit) -> str:
         f"{found.unexplained:,} differ otherwise; {count[Standing.LEFT_OPEN]:,} are left open, "
         f"{found.as_observed:,} of them answered as observed before"
     )
-    cells = sum(mined.tried for mined in found.mined)
-    agreed = sum(mined.agreed for mined in found.mined)
-    tried = sum(mined.tried > 0 for mined in found.mined)
+    cells = sum(table.tried for table in found.tables)
+    agreed = sum(table.agreed for table in found.tables)
+    tried = sum(table.tried > 0 for table in found.tables)
     lines = [totals, f"{cells:,} cells of the tables of {tried} operators: {agreed:,} agree"]
     if count[Standing.NOT_CLAIMED]:
         lines.append(f"{count[Standing.NOT_CLAIMED]:,} could not be asked: {', '.join(found.reasons)}")

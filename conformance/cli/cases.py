@@ -16,16 +16,16 @@ import msgspec
 
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, is_model
 from dml_conformance.conformance.exchange.failures import check_data
-from dml_conformance.reports.console import Steps
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Campaign, Record, Verdict
+from dml_conformance.reports.model.stream import Consumer, FanOut
+from dml_conformance.reports.model.summary import FailureGroup, Summary, failure_kind
+from dml_conformance.reports.model.text import MALFORMED
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import SUFFIX
 from dml_conformance.reports.package.archive import take_snapshot
-from dml_conformance.reports.records import NOT_CONFORMANT, Campaign, Record, Verdict
-from dml_conformance.reports.store import Store, StoreError
-from dml_conformance.reports.stream import Consumer, FanOut
-from dml_conformance.reports.summary import FailureGroup, failure_kind
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.store.results import Store, StoreError
+from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
@@ -105,6 +105,7 @@ def opened_results(path: Path) -> Iterator[Store]:
             take_snapshot(path, Path(folder))  # refuses what is no package or could do harm
             try:
                 with Store(Path(folder) / RESULTS) as store:
+                    store.path = path / RESULTS
                     yield store
             except StoreError as error:  # the user knows the package, and not where it was unpacked
                 raise StoreError(str(error).replace(str(Path(folder)), str(path))) from error
@@ -172,10 +173,17 @@ def _given(value: Any, where: str) -> NamedCase:
 def replay_shown(store: Store, consumer: Consumer) -> None:
     """Give a consumer the stream that was stored, and show how far it is."""
     with Steps(f"Reading {store.path}", len(store)) as steps:
-        store.replay(FanOut(consumer, Advancing(steps)))
+        store.replay(FanOut(consumer, StepCounter(steps)))
 
 
-class Advancing(Consumer):
+def shown_summary(store: Store) -> Summary:
+    """The sums of a stored campaign, read as `replay_shown` reads it."""
+    summary = Summary()
+    replay_shown(store, summary)
+    return summary
+
+
+class StepCounter(Consumer):
     """A consumer that takes a step for each record."""
 
     def __init__(self, steps: Steps) -> None:

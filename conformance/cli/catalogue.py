@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from dml_conformance.conformance.cli.options import KNOWN_OPERATOR, LEVEL, format_option
+from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Support, Table
-from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.registry import operators as all_operators
+from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import rules as all_rules
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
@@ -20,26 +22,26 @@ from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES,
 @click.command()
 @format_option("text", "json")
 def operators(format_: str) -> None:
-    """List all operators of DirectML: what is known of each, and what of it can be judged.
+    """List all operators of DirectML, and what of each is judged.
 
-    The facts of an operator are its structure and tables; `facts` says where the tables are from. A descriptor is
-    decided by all rules, or by those that follow from the facts alone; only then is it never found valid, and the
-    operator not executed.
+    `facts` says where the tables of an operator are from. Decisions and values are judged but for those rules that the
+    pages leave open; of some of these it was observed what the real library does (`--spec observed`). Which they are,
+    and by which errata, `--format json` has under `left_open`.
     """
-    specs = every_operator().values()
+    specs = all_operators().values()
     if format_ == "json":
         print_json({"format": 1, "operators": [_operator_json(spec) for spec in specs]})
         return
     print_table(
-        ("operator", "introduced", "tables at", "facts", "decisions", "execution", "summary"),
+        ("operator", "introduced", "tables at", "facts", "decisions", "values", "summary"),
         (
             (
                 spec.name,
                 spec.introduced_in.label,
                 " ".join(level.label for level in sorted(spec.tables)),
                 str(spec.facts.table_source),
-                _decided_by(spec),
-                "yes" if spec.is_complete else "-",
+                _judged(spec, of_values=False),
+                _judged(spec, of_values=True),
                 spec.summary,
             )
             for spec in specs
@@ -47,8 +49,22 @@ def operators(format_: str) -> None:
     )
 
 
-def _decided_by(spec: OperatorSpec) -> str:
-    return "all rules" if spec.is_complete else "generic rules"
+def _judged(spec: OperatorSpec, *, of_values: bool) -> str:
+    """`judged`, and how many rules of values, or of decisions, are not."""
+    is_observed = [
+        left["observed"] for left in _left_open(spec) if rule_named(left["rule"]).is_descriptor_rule != of_values
+    ]
+    counts = {"observed": is_observed.count(True), "open": is_observed.count(False)}
+    return ", ".join(["judged", *(f"{count} {word}" for word, count in counts.items() if count)])
+
+
+def _left_open(spec: OperatorSpec) -> list[dict[str, Any]]:
+    """The rules that the pages leave open, why, and whether it was observed what the real library does."""
+    return [
+        {"rule": rule.id, "erratum": rule.erratum, "observed": rule.id in observations()}
+        for rule in spec.rules
+        if rule.erratum
+    ]
 
 
 def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
@@ -60,8 +76,9 @@ def _operator_json(spec: OperatorSpec) -> dict[str, Any]:
         "summary": spec.summary,
         "pseudocode": spec.pseudocode,
         "facts": str(spec.facts.table_source),
-        "decisions": _decided_by(spec),
-        "execution": spec.is_complete,
+        "decisions": _judged(spec, of_values=False),
+        "values": _judged(spec, of_values=True),
+        "left_open": _left_open(spec),
         "source": spec.source.url,
         "fields": [{"name": field.name, "kind": field.kind.name, "optional": field.optional} for field in spec.fields],
         "tables": _tables_json(spec.tables, spec),
@@ -86,7 +103,7 @@ def _support_json(support: Support) -> dict[str, Any]:
 
 
 @click.command()
-@click.argument("operator", required=False, type=KNOWN_OPERATOR)
+@click.argument("operator", required=False, type=OPERATOR)
 @click.option("--level", type=LEVEL, help="Only rules that apply at this feature level.")
 @click.option(
     "--category", type=click.Choice([str(category) for category in Category]), help="Only rules of this kind."
@@ -99,7 +116,7 @@ def rules(operator: str | None, level: Level | None, category: str | None, forma
         for rule in (
             all_rules().values()
             if operator is None
-            else (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *every_operator()[operator].rules)
+            else (*TENSOR_RULES, *DESCRIPTOR_RULES, *EXECUTION_RULES, *all_operators()[operator].rules)
         )
         if (level is None or rule.applies_at(level)) and (category is None or rule.category == category)
     ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -11,12 +13,18 @@ import click
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.conformance.cli.lines import complain
-from dml_conformance.conformance.cli.models import name_of, read_operators
 from dml_conformance.conformance.cli.options import LEVEL, format_option, spec_option
 from dml_conformance.conformance.cli.output import print_json
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.model_files import LocatedOperator, ModelError, SkippedOperator
+from dml_conformance.spec.model_files import (
+    MAX_BYTES,
+    LocatedOperator,
+    ModelError,
+    ModelFile,
+    SkippedOperator,
+    read_model,
+)
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.validator import Decision, Outcome, Reading, decide
@@ -79,13 +87,44 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, spec: st
 
 
 def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
-    name = name_of(file)
+    name = _name_of(file)
     try:
-        model = read_operators(file)
+        model = _read_operators(file)
     except ModelError as error:
         return FileResult(name, error=error)
     checked = tuple(OperatorDecision(located, decide(located.desc, level, reading)) for located in model.operators)
     return FileResult(name, checked, model.skipped)
+
+
+def _name_of(file: str) -> str:
+    """What a file is called in messages; `-` is standard input."""
+    return "standard input" if file == "-" else click.format_filename(file)
+
+
+def _read_operators(file: str) -> ModelFile:
+    """Read a file's descriptors; `-` is standard input.
+
+    Raises:
+        ModelError: it cannot be read, or has no operator known here.
+    """
+    name = _name_of(file)
+    model = read_model(_read(file, name), name)
+    if not model.operators:
+        kinds = ", ".join(sorted({skipped.type for skipped in model.skipped})) or "nothing at all"
+        raise ModelError(
+            name, "", f"has no operator known here, only {kinds}; `dml-conformance operators` lists those of DirectML.h"
+        )
+    return model
+
+
+def _read(file: str, name: str) -> bytes:
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with Path(file).open("rb") as stream:
+            return stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ModelError(name, "", f"cannot be read: {error.strerror}") from None
 
 
 def _exit_code(results: Iterable[FileResult], strict: bool) -> Exit:

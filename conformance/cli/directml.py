@@ -108,6 +108,6 @@ def _profile_info(library: LibraryFile, profile: Profile) -> dict[str, Any]:
     return {
         "profile": profile.name,
         "level": Level(hello.level).label,
-        "not_supported": [t.name for t in DataType if t.size and t not in hello.data_types],
+        "not_supported": [t.name for t in DataType if t.bits >= 8 and t not in hello.data_types],
         "unexpected": list(hello.unexpected),
     }

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import click
 
-from dml_conformance.conformance.cli.files import HTML, JSON, STDOUT, OutputFile, output_options
-from dml_conformance.conformance.cli.options import KNOWN_OPERATOR, format_option
-from dml_conformance.reports.text import indented_json
+from dml_conformance.conformance.cli.files import HTML, JSON, OutputFile, output_options
+from dml_conformance.conformance.cli.options import OPERATOR, format_option
+from dml_conformance.reports.model.text import indented_json
 
 _TITLE = "# Errata of the DirectML pages"
 _SIGNATURES = {"md": _TITLE.encode(), "json": JSON, "html": HTML}
 
 
 @click.command(name="errata")
-@click.option("--operator", "names", type=KNOWN_OPERATOR, multiple=True, help="Only this operator; may be given again.")
+@click.option("--operator", "names", type=OPERATOR, multiple=True, help="Only this operator; may be given again.")
 @format_option("md", "json", "html")
 @output_options("FILE")
-def errata_command(names: tuple[str, ...], format_: str, output: Path | None, replace: bool) -> None:
+def errata_command(names: tuple[str, ...], format_: str, output: Path, replace: bool) -> None:
     """Write what is known to be wrong on the pages, for those who maintain them.
 
     For each erratum: page and place, what it says and why that cannot stand, the evidence, and a proposed wording. The
@@ -28,7 +28,7 @@ def errata_command(names: tuple[str, ...], format_: str, output: Path | None, re
     """
     from dml_conformance.documents.errata import INTRODUCTION, as_html, as_markdown, errata_document
 
-    target = OutputFile(STDOUT if output is None else output, replace=replace, signature=_SIGNATURES[format_])
+    target = OutputFile(output, replace=replace, signature=_SIGNATURES[format_])
     document = errata_document(names)
     if format_ == "json":
         text = indented_json(document) + "\n"

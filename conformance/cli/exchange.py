@@ -10,27 +10,20 @@ import click
 from dml_conformance.conformance.cli.cases import NamedCase, read_cases
 from dml_conformance.conformance.cli.files import OutputFile, output_options
 from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import LEVEL
+from dml_conformance.conformance.cli.options import LEVEL, PATH, out_option
 from dml_conformance.conformance.exchange.dxdispatch import MODEL_FILE
 from dml_conformance.conformance.exchange.dxdispatch.exporting import ExportedModel, NotExpressible, export
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_model
-from dml_conformance.reports.console import Steps
-from dml_conformance.reports.text import pretty_json
-from dml_conformance.reports.writing import OutputError, OutputFolder
+from dml_conformance.reports.model.text import pretty_json
+from dml_conformance.reports.output.folder import OutputError, OutputFolder
+from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 
 
 @click.command("export-model")
 @click.argument("cases", metavar="CASE...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--out",
-    "folder",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder for the models; it must not hold anything yet.",
-)
+@out_option("Folder for the models; it must not hold anything yet.", "-o")
 @click.option("--inline", is_flag=True, help="One JSON file a case, with the values in it; for small tensors.")
 def export_model(cases: tuple[str, ...], folder: Path, inline: bool) -> None:
     """Write cases as DxDispatch models, for people who have a driver and no Python.
@@ -75,10 +68,10 @@ def _write(models: Sequence[ExportedModel], folder: Path, shown: Path, *, inline
 
 
 @click.command("import-model")
-@click.argument("model", metavar="MODEL.json", type=click.Path(path_type=Path))
+@click.argument("model", metavar="MODEL.json", type=PATH)
 @click.option("--level", type=LEVEL, help="Feature level of the cases, in place of the one that the model says.")
 @output_options("FILE")
-def import_model_command(model: Path, level: Level | None, output: Path | None, replace: bool) -> None:
+def import_model_command(model: Path, level: Level | None, output: Path, replace: bool) -> None:
     """Read the operators of a DxDispatch model, with their buffers' initial values, as cases.
 
     Writes a list of cases as JSON, as replay reads it. A model made by export-model gives back its case; another one
@@ -86,7 +79,7 @@ def import_model_command(model: Path, level: Level | None, output: Path | None, 
     values, are told on standard error; such a case is decided on and not executed. Exit code 0: there is a case; 2:
     the model cannot be read, or has no operator known here.
     """
-    target = OutputFile(output or Path("-"), replace=replace, signature=b"[")
+    target = OutputFile(output, replace=replace, signature=b"[")
     imported = import_model(model / MODEL_FILE if model.is_dir() else model, level)
     name = click.format_filename(model)
     for skipped in imported.skipped:

@@ -9,14 +9,15 @@ from typing import TextIO
 
 import click
 
-from dml_conformance.conformance.cli.cases import opened_results, replay_shown
-from dml_conformance.conformance.cli.files import OutputFile
-from dml_conformance.reports.csv_rows import CsvWriter
-from dml_conformance.reports.ctrf import ctrf_json
-from dml_conformance.reports.junit import junit_xml
-from dml_conformance.reports.markdown import markdown
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.summary import Summary
+from dml_conformance.conformance.cli.cases import opened_results, replay_shown, shown_summary
+from dml_conformance.conformance.cli.files import OutputFile, output_options
+from dml_conformance.conformance.cli.options import results_argument
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.views.csv_rows import CsvWriter
+from dml_conformance.reports.views.ctrf import ctrf_json
+from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.markdown import markdown
 
 # How each form begins, so that --replace replaces nothing else.
 SIGNATURES = {"ctrf": b'{"reportFormat":"CTRF"', "markdown": b"# ", "csv": b"backend,device,", "junit": b"<?xml"}
@@ -24,17 +25,10 @@ ONE_CAMPAIGN = ("ctrf", "junit")  # forms with a place for one campaign
 
 
 @click.command()
-@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@results_argument
 @click.option("--format", "form", type=click.Choice(list(SIGNATURES)), required=True, help="Form of the output.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The file to write instead of standard output; it must not exist yet.",
-)
-@click.option("--replace", is_flag=True, help="Replace the file if it holds the same form.")
-def export(results: Sequence[Path], form: str, output: Path | None, replace: bool) -> None:
+@output_options("FILE")
+def export(results: Sequence[Path], form: str, output: Path, replace: bool) -> None:
     """Write stored RESULTS as CTRF, Markdown, CSV or JUnit.
 
     RESULTS are results.sqlite files, folders that certify or run left, or packages. Markdown has a part for each
@@ -43,25 +37,19 @@ def export(results: Sequence[Path], form: str, output: Path | None, replace: boo
     """
     if len(results) > 1 and form in ONE_CAMPAIGN:
         raise click.UsageError(f"--format {form} takes one campaign; call it for each of the {len(results)} RESULTS.")
-    target = OutputFile(output or Path("-"), replace=replace, signature=SIGNATURES[form])
+    target = OutputFile(output, replace=replace, signature=SIGNATURES[form])
     with ExitStack() as stack:
         stores = [stack.enter_context(opened_results(path)) for path in results]
         if form == "csv":
             target.write_with(lambda stream: _write_rows(stores, stream))
         else:
-            summaries = [_summary(store) for store in stores]
+            summaries = [shown_summary(store) for store in stores]
             target.write(_WRITERS[form](summaries))
 
 
 def _write_rows(stores: Sequence[Store], stream: TextIO) -> None:
     for number, store in enumerate(stores):
         replay_shown(store, CsvWriter(stream, header=number == 0))
-
-
-def _summary(store: Store) -> Summary:
-    summary = Summary()
-    replay_shown(store, summary)
-    return summary
 
 
 _WRITERS: dict[str, Callable[[Sequence[Summary]], str]] = {

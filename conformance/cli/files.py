@@ -9,8 +9,9 @@ from typing import Any, TextIO, TypeVar, cast
 
 import click
 
-from dml_conformance.reports.whole_file import checked_target, whole_file
-from dml_conformance.reports.writing import OutputError, writes_to
+from dml_conformance.conformance.cli.options import PATH, replace_option
+from dml_conformance.reports.output.folder import OutputError, writes_to
+from dml_conformance.reports.output.whole_file import checked_target, whole_file
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -73,19 +74,20 @@ class _Standard(io.TextIOBase):
         return len(text)
 
 
-def output_options(metavar: str, *, required: bool = False) -> Callable[[_F], _F]:
-    """`-o` and `--replace`."""
+def output_options(metavar: str, *, what: str = "file", required: bool = False) -> Callable[[_F], _F]:
+    """`-o` and `--replace`; without the first, standard output."""
 
     def decorate(command: _F) -> _F:
         where = "" if required else " instead of standard output"
-        command = click.option("--replace", is_flag=True, help="Replace the file if it exists.")(command)
+        command = replace_option(f"the {what} if it exists and holds the same form")(command)
         return click.option(
             "-o",
             "--output",
             required=required,
+            default=None if required else STDOUT,
             metavar=metavar,
-            type=click.Path(path_type=Path),
-            help=f"The file to write{where}; it must not exist yet.",
+            type=PATH,
+            help=f"The {what} to write{where}; it must not exist yet.",
         )(command)
 
     return decorate

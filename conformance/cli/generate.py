@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import LEVEL, OPERATOR, SHARD
+from dml_conformance.conformance.cli.options import SHARD, levels_option, operators_option, replace_option, seed_option
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, write_corpus
-from dml_conformance.reports.console import Steps
+from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.levels import Level
 
 
@@ -22,9 +22,9 @@ from dml_conformance.spec.levels import Level
     type=click.IntRange(0, 2**53),
     help="Number of cases, in all shards together.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Of the cases.")
-@click.option("--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated.")
-@click.option("--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated.")
+@seed_option("the cases")
+@operators_option
+@levels_option
 @click.option(
     "--shard", metavar="I/N", type=SHARD, help="Only part I of N, such as 3/16; the parts together are the whole."
 )
@@ -36,7 +36,7 @@ from dml_conformance.spec.levels import Level
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="The corpus to write, compressed where the name ends in .zst; - for standard output. It must not exist yet.",
 )
-@click.option("--replace", is_flag=True, help="Replace the corpus if it exists.")
+@replace_option("the corpus if it exists")
 def generate(
     cases: int,
     seed: int,

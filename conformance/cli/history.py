@@ -8,20 +8,17 @@ from typing import Any
 
 import click
 
-from dml_conformance.conformance.cli.cases import Advancing, opened_results
+from dml_conformance.conformance.cli.cases import opened_results, shown_summary
 from dml_conformance.conformance.cli.files import HTML, STDOUT, OutputFile, output_options
 from dml_conformance.conformance.cli.lazy import CommandLine
 from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import format_option
+from dml_conformance.conformance.cli.options import PATH, format_option, results_argument
 from dml_conformance.conformance.cli.output import print_json, print_table
-from dml_conformance.reports.console import Steps
-from dml_conformance.reports.history import HistoryFile
-from dml_conformance.reports.history_page import MAX_SERIES, history_html
-from dml_conformance.reports.records import NOT_CONFORMANT, Timing, Verdict
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import binary_size
-from dml_conformance.reports.trends import SteppedTogether, Trend, merged
+from dml_conformance.reports.history.database import HistoryFile
+from dml_conformance.reports.history.page import MAX_SERIES, history_html
+from dml_conformance.reports.history.trends import SteppedTogether, Trend, merged
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Timing, Verdict
+from dml_conformance.reports.model.text import binary_size
 
 DEFAULT_LAST = 100
 _RUN_FIELDS = ("digest", "started", "suite_version", "versions", "setup", "outcome")  # as `--format json` has them
@@ -39,8 +36,8 @@ def history() -> None:
 
 
 @click.command()
-@click.argument("database", metavar="DB", type=click.Path(path_type=Path))
-@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("database", metavar="DB", type=PATH)
+@results_argument
 def add(database: Path, results: Sequence[Path]) -> None:
     """Add the sums of RESULTS to the history DB, which is made where there is none.
 
@@ -49,10 +46,8 @@ def add(database: Path, results: Sequence[Path]) -> None:
     """
     summaries = []
     for path in results:
-        with opened_results(path) as store, Steps(f"Reading {path}", len(store)) as progress:
-            summary = Summary()
-            store.replay(FanOut(summary, Advancing(progress)))
-            summaries.append(summary)
+        with opened_results(path) as store:
+            summaries.append(shown_summary(store))
     with HistoryFile(database, create=True) as kept:
         added = sum(kept.add(summary) for summary in summaries)
     left_out = sum(summary.throughputs_left_out for summary in summaries)
@@ -63,7 +58,7 @@ def add(database: Path, results: Sequence[Path]) -> None:
 
 
 @click.command()
-@click.argument("databases", metavar="DB...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("databases", metavar="DB...", nargs=-1, required=True, type=PATH)
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="Only this backend; may be repeated.")
 @click.option(
     "--last",
@@ -79,7 +74,7 @@ def show(
     backends: tuple[str, ...],
     last: int,
     format_: str,
-    output: Path | None,
+    output: Path,
     replace: bool,
 ) -> None:
     """Show runs, the points where verdicts changed, and the steps of throughput.
@@ -87,9 +82,9 @@ def show(
     The runs of several histories are shown together. HTML is one page that holds all it needs. Exit code 0: it is
     shown, whatever it says; 2: wrong usage or bad input.
     """
-    if format_ != "html" and (output is not None or replace):
+    if format_ != "html" and (output != STDOUT or replace):
         raise click.UsageError("-o and --replace go with --format html; other forms are for standard output.")
-    page = OutputFile(output or STDOUT, replace=replace, signature=HTML)
+    page = OutputFile(output, replace=replace, signature=HTML)
     found = []
     for database in databases:
         with HistoryFile(database) as kept:

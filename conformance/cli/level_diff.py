@@ -43,23 +43,24 @@ def _operator_diff(spec: OperatorSpec, first: Level, second: Level) -> dict[str,
 
 
 def _tensors_diff(spec: OperatorSpec, first: Level, second: Level) -> Iterator[dict[str, Any]]:
-    """A row for each group of tensors that changes, and of an operator with variants for those that do so alike."""
+    """A row for the tensors of a group that change alike, and of an operator with variants for those that do so."""
     rows: dict[tuple[str, Support, Support], dict[str, Any]] = {}
     for variant in spec.variants:
         before, after = spec.table_at(first, variant) or {}, spec.table_at(second, variant) or {}
-        for group, fields in spec.type_groups.items():
-            old, new = before.get(fields[0].name, _NOTHING), after.get(fields[0].name, _NOTHING)
+        for group, field in ((group, field) for group, fields in spec.type_groups.items() for field in fields):
+            old, new = before.get(field.name, _NOTHING), after.get(field.name, _NOTHING)
             if old != new:
-                row = rows.setdefault((group, old, new), {"tensors": [field.name for field in fields]})
-                row.setdefault("variants", []).extend([variant] if variant else [])
+                row = rows.setdefault((group, old, new), {"tensors": {}, "variants": {}})
+                row["tensors"][field.name] = None
+                row["variants"] |= {variant: None} if variant else {}
     for (_, old, new), row in rows.items():
         yield {
-            "tensors": row["tensors"],
+            "tensors": list(row["tensors"]),
             "dimension_counts": _added_removed(sorted(old.dimension_counts), sorted(new.dimension_counts)),
             "data_types": _added_removed(
                 [t.name for t in sorted(old.data_types)], [t.name for t in sorted(new.data_types)]
             ),
-            **({"variants": row["variants"]} if row["variants"] else {}),
+            **({"variants": list(row["variants"])} if row["variants"] else {}),
         }
 
 

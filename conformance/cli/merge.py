@@ -11,22 +11,18 @@ import click
 from dml_conformance.conformance.campaign.merge import merge as merge_shards
 from dml_conformance.conformance.campaign.merge import read_shards
 from dml_conformance.conformance.cli.cases import opened_results
-from dml_conformance.reports.console import Progress, print_summary
-from dml_conformance.reports.records import Phase
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.writing import OutputFolder, ReportFolder
+from dml_conformance.conformance.cli.options import out_option, replace_option, results_argument
+from dml_conformance.reports.model.records import Phase
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.output.folder import OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.views.console import Progress, print_summary
 
 
 @click.command()
-@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    "folder",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder for the reports, as run leaves them; it must not hold anything yet.",
-)
-@click.option("--replace", is_flag=True, help="Replace earlier reports that are there.")
+@results_argument
+@out_option("Folder for the reports, as run leaves them; it must not hold anything yet.")
+@replace_option("earlier reports that are there")
 def merge(results: Sequence[Path], folder: Path, replace: bool) -> None:
     """Merge RESULTS of all shards of a corpus into those of an undivided run.
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any, Generic, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dml_conformance.conformance.exchange.corpus import Shard
-    from dml_conformance.spec.levels import Level
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _T = TypeVar("_T")
@@ -44,10 +40,9 @@ class ParsedType(click.ParamType, Generic[_T]):  # type: ignore[type-arg] # gene
         return [CompletionItem(text) for text in self._known() if text.startswith(incomplete.upper())]
 
 
-def _level(text: str) -> Level:
-    from dml_conformance.spec.levels import Level
-
-    return Level.parse(text)
+def later(where: str) -> Callable[..., Any]:
+    """What is `module:function` in this package, imported when it is called: `--help` and completion answer at once."""
+    return lambda *arguments: resolve_name(f"dml_conformance.{where}")(*arguments)
 
 
 def _levels() -> list[str]:
@@ -60,39 +55,6 @@ def _operator(text: str) -> str:
     from dml_conformance.spec.registry import operator
 
     return operator(text.upper()).name
-
-
-def _operators() -> Iterable[str]:
-    from dml_conformance.spec.registry import operators
-
-    return operators()
-
-
-def _known_operator(text: str) -> str:
-    from dml_conformance.spec.operator_facts import operator_facts
-
-    name = text.upper().removeprefix("DML_OPERATOR_")
-    if name not in operator_facts():
-        raise KeyError(f"DirectML has no operator {text!r}")
-    return name
-
-
-def _known_operators() -> Iterable[str]:
-    from dml_conformance.spec.operator_facts import operator_facts
-
-    return operator_facts()
-
-
-def _shard(text: str) -> Shard:
-    from dml_conformance.conformance.exchange.corpus import Shard
-
-    return Shard.parse(text)
-
-
-def _size(text: str) -> int:
-    from dml_conformance.backends.processes.limits import parse_size
-
-    return parse_size(text)
 
 
 def _devices(text: str) -> tuple[int, ...]:
@@ -118,11 +80,12 @@ def _resource(text: str) -> tuple[str, float]:
     return name.strip(), amount
 
 
-LEVEL = ParsedType("level", _level, _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
-OPERATOR = ParsedType("operator", _operator, _operators)  # `GATHER` or `DML_OPERATOR_GATHER`, in any case
-KNOWN_OPERATOR = ParsedType("operator", _known_operator, _known_operators)  # the registry may lack it
-SHARD = ParsedType("shard", _shard)  # one of several parts: `3/16`
-SIZE = ParsedType("size", _size)  # an amount of memory, `4GiB`, in bytes
+PATH = click.Path(path_type=Path)
+LEVEL = ParsedType("level", later("spec.levels:Level.parse"), _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
+# `GATHER` or `DML_OPERATOR_GATHER`, in any case.
+OPERATOR = ParsedType("operator", _operator, later("spec.registry:operators"))
+SHARD = ParsedType("shard", later("conformance.exchange.corpus:Shard.parse"))  # one of several parts: `3/16`
+SIZE = ParsedType("size", later("backends.processes.limits:parse_size"))  # an amount of memory, `4GiB`, in bytes
 DEVICES = ParsedType("devices", _devices)  # numbers of devices, `0,2`, each once; `all` is none in particular
 RESOURCE = ParsedType("resource", _resource)  # what a cluster's worker was started with: `cuda`, which is `cuda=1`
 
@@ -138,6 +101,34 @@ def format_option(*formats: str) -> Callable[[_F], _F]:
         help="Form of the output.",
     )
 
+
+def out_option(help_text: str, *flags: str, required: bool = True) -> Callable[[_F], _F]:
+    """`--out`, a folder."""
+    return click.option(*flags, "--out", "folder", required=required, type=PATH, help=help_text)
+
+
+def replace_option(what: str) -> Callable[[_F], _F]:
+    """`--replace`."""
+    return click.option("--replace", is_flag=True, help=f"Replace {what}.")
+
+
+def seed_option(what: str) -> Callable[[_F], _F]:
+    """`--seed`."""
+    return click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help=f"Of {what}.")
+
+
+def file_option(flag: str, name: str, metavar: str, help_text: str) -> Callable[[_F], _F]:
+    """A file that a command reads or executes on."""
+    return click.option(flag, name, type=PATH, metavar=metavar, help=help_text)
+
+
+results_argument = click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=PATH)
+levels_option = click.option(
+    "--level", "levels", multiple=True, type=LEVEL, help="Feature level such as 3_0; may be repeated."
+)
+operators_option = click.option(
+    "--operator", "operators", multiple=True, type=OPERATOR, help="Operator such as GATHER; may be repeated."
+)
 
 # A value of `spec.validator.Reading`.
 spec_option = click.option(
@@ -204,29 +195,3 @@ def isolation_options(command: _F) -> _F:
     ):
         with_limits = option(with_limits)
     return with_limits  # type: ignore[return-value]
-
-
-def with_device_words(backend_name: str, profile: str | None, d3d12: Path | None) -> str:
-    """The name of a directml backend with more words about its device, as `directml:5_2,no-doubles` has them.
-
-    Args:
-        backend_name: as it was given.
-        profile: of the null device; None for none.
-        d3d12: library that the backend executes on; a `d3d12` that the name has already then means this one.
-
-    Raises:
-        click.UsageError: there are words, but the backend is another, or has another device.
-    """
-    if profile is None and d3d12 is None:
-        return backend_name
-    family, _, device = backend_name.partition(":")
-    if family != "directml":
-        raise click.UsageError(f"--device-profile and --d3d12 are for --backend directml, not for {backend_name}.")
-    words = [word for word in (*device.split(","), profile) if word]
-    if d3d12 is not None:
-        named = f"d3d12={d3d12}"
-        for word in words:
-            if word.partition("=")[0] in ("d3d12", "warp") and word not in ("d3d12", named):
-                raise click.UsageError(f"--d3d12 {d3d12} and {word!r} of {backend_name} are two devices; name one.")
-        words = [*(word for word in words if word not in ("d3d12", named)), named]
-    return f"{family}:{','.join(words)}"

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.text import indented_json
+from dml_conformance.reports.model.text import indented_json
 
 _UNLIMITED = 100_000
 _NARROWEST = 12
@@ -59,7 +59,8 @@ def table_lines(
     terminal.width = max(terminal.width, taken)
     with terminal.capture() as capture:
         terminal.print(table)
-    return [line.rstrip() for line in capture.get().splitlines()]
+    # Rich leaves a line empty where a word ends with the column's width.
+    return [text for line in capture.get().splitlines() if (text := line.rstrip())]
 
 
 def print_json(value: Any) -> None:

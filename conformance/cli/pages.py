@@ -11,77 +11,59 @@ import click
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.conformance.cli.files import JSON, STDOUT, OutputFile, output_options
+from dml_conformance.conformance.cli.files import JSON, OutputFile, output_options
 from dml_conformance.conformance.cli.lines import complain
-from dml_conformance.conformance.cli.options import format_option
+from dml_conformance.conformance.cli.options import PATH, format_option
 from dml_conformance.conformance.cli.output import print_table, table_lines
-from dml_conformance.reports.text import indented_json
+from dml_conformance.reports.model.text import indented_json
 
 if TYPE_CHECKING:
     from dml_conformance.documents.check import CheckedPages
     from dml_conformance.documents.check.overview import OperatorOverview, PageRow
-    from dml_conformance.documents.read.collect import OtherFile, PageFiles, UnreadableFile
+    from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
     from dml_conformance.documents.read.model import Page
 
-REGISTRY = "registry"
-_SIGNATURES = {"text": b"", "agreement": b"# Pages and facts"}
 _SHOWN = 3  # files passed over that are named
-_PAGES = click.argument("paths", nargs=-1, required=True, metavar="PAGE...", type=click.Path(path_type=Path))
+_PAGES = click.argument("paths", nargs=-1, required=True, metavar="PAGE...", type=PATH)
 
 
 @click.command(name="check-page")
 @_PAGES
-@click.option(
-    "--against",
-    multiple=True,
-    default=(REGISTRY,),
-    metavar="registry|PAGE",
-    help="What else to hold them against: the registry, which is the default, or another page; may be given again.",
-)
 @click.option("--ignore-known", is_flag=True, help="Errors that are known errata do not count.")
-@format_option("text", "json", "sarif", "agreement")
+@format_option("text", "json", "sarif")
 @output_options("FILE")
 @click.pass_context
 def check_page_command(
     context: click.Context,
     paths: tuple[Path, ...],
-    against: tuple[str, ...],
     ignore_known: bool,
     format_: str,
-    output: Path | None,
+    output: Path,
     replace: bool,
 ) -> None:
     """Check pages of the specification, in any language.
 
     PAGE is a Markdown or text file, or a folder, of which all .md and .txt files are looked at. Each page is held
     against itself (its examples are run on the reference), against the English original that it carries, and against
-    the registry of this project or another page; then pages on one operator against each other. The format agreement
-    is a Markdown table of all operators: how many fields, levels and rows of their pages agree with what is known of
-    them.
+    the registry of this project; then pages on one operator are laid side by side, with what they differ in.
 
     Ends with 0 if there is no error; 1 if there is one, known or not; 2 if a page cannot be read. The others are
     checked all the same.
     """
     from dml_conformance.documents.check import check_pages
-    from dml_conformance.documents.check.agreement import agreements
     from dml_conformance.documents.read.collect import collect
-    from dml_conformance.documents.report import agreement_page, sarif
+    from dml_conformance.documents.report import sarif
 
-    signature = _SIGNATURES.get(format_, JSON)
-    target = OutputFile(STDOUT if output is None else output, replace=replace, signature=signature)
-    other = _other_page(against)
-    collection = _comparable(collect(paths), other)
+    signature = b"" if format_ == "text" else JSON
+    target = OutputFile(output, replace=replace, signature=signature)
+    collection = collect(paths)
     checked = check_pages(
         collection.pages,
-        other,
-        REGISTRY in against,
         ignore_known=ignore_known,
         skipped=collection.skipped,
         failures=collection.failures,
     )
-    if format_ == "agreement":
-        target.write(agreement_page(agreements(collection.pages)))
-    elif format_ != "text":
+    if format_ != "text":
         log = checked if format_ == "json" else sarif(collection.pages, checked)
         target.write(indented_json(log) + "\n")
     elif collection.pages or not target.is_stdout:
@@ -130,41 +112,10 @@ def _imported(page: Page) -> tuple[str, ...]:
         page.path,
         page.operator,
         page.language or "-",
-        str(len(page.declarations)),
+        str(len(page.declarations) or len(page.members)),
         _levels([table.level for table in page.tables]),
         str(len(page.examples)),
         str(len(page.problems) or "-"),
-    )
-
-
-def _other_page(against: Sequence[str]) -> Page | None:
-    """The page that all others are held against.
-
-    Raises:
-        PageError: it cannot be read as one.
-        click.UsageError: there are two.
-    """
-    from dml_conformance.documents.read import read_page
-
-    named = [name for name in against if name != REGISTRY]
-    if len(named) > 1:
-        raise click.UsageError(f"--against takes one page, found {' and '.join(named)}.")
-    return read_page(Path(named[0])) if named else None
-
-
-def _comparable(collection: PageFiles, other: Page | None) -> PageFiles:
-    """The pages that can be held against the other one; those on another operator are passed over, or refused."""
-    from dml_conformance.documents.check import DifferentOperators
-    from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
-
-    if other is None:
-        return collection
-    apart = [page for page in collection.pages if page.operator != other.operator]
-    told = [(page.path, str(DifferentOperators(page, other))) for page in apart]
-    return collection._replace(
-        pages=tuple(page for page in collection.pages if page.operator == other.operator),
-        skipped=(*collection.skipped, *(OtherFile(*pair) for pair in told if pair[0] in collection.found)),
-        failures=(*collection.failures, *(UnreadableFile(*pair) for pair in told if pair[0] not in collection.found)),
     )
 
 

@@ -21,8 +21,8 @@ from dml_conformance.conformance.exchange.replay import ReplayChange, ReplayOutc
 from dml_conformance.conformance.exchange.replay import replay as judge_again
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.console import Steps
-from dml_conformance.reports.records import NOT_CONFORMANT, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Verdict
+from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading

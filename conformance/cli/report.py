@@ -9,33 +9,23 @@ from pathlib import Path
 import click
 
 from dml_conformance.conformance.cli.cases import replay_shown
-from dml_conformance.conformance.cli.files import HTML, OutputFile
+from dml_conformance.conformance.cli.files import HTML, OutputFile, output_options
 from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import file_option, results_argument
 from dml_conformance.conformance.cli.output import print_table
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.output.folder import RESULTS
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store
 
 
 @click.command()
-@click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="REPORT.html",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The page to write; it must not exist yet.",
+@results_argument
+@file_option(
+    "--baseline", "baseline", "OLD", "Results of an earlier run; what became of its cases comes first on the page."
 )
-@click.option(
-    "--baseline",
-    metavar="OLD",
-    type=click.Path(path_type=Path),
-    help="Results of an earlier run; what became of its cases comes first on the page.",
-)
-@click.option("--replace", is_flag=True, help="Replace the page if it exists.")
-def report(results: Sequence[Path], output: Path, baseline: Path | None, replace: bool) -> None:
+@output_options("REPORT.html", what="page", required=True)
+def report(results: Sequence[Path], baseline: Path | None, output: Path, replace: bool) -> None:
     """Write one HTML page from RESULTS: results.sqlite files, or folders that certify left.
 
     One campaign is shown as certify shows it, several side by side on the same page. Exit code 0: the

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import click
 import msgspec
 
-from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.campaign.driver import (
     SweepTarget,
     blocks_of,
@@ -23,42 +21,37 @@ from dml_conformance.conformance.campaign.driver import (
     planned_cases,
     sweep,
 )
-from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import (
-    DEVICES,
-    RESOURCE,
-    SHARD,
-    accuracy_option,
-    isolation_options,
-    repeat_option,
-    spec_option,
-)
-from dml_conformance.conformance.cli.resuming import (
+from dml_conformance.conformance.cli.campaigns import (
+    RunOptions,
     conditions,
+    end,
     finished_summary,
-    resume_option,
-    tell_begun,
-    tell_begun_anew,
+    opened_progress,
+    run_options,
+    tell_losses,
 )
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import DEVICES, PATH, RESOURCE, SHARD
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
-from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers, read_waivers
+from dml_conformance.conformance.packages.waivers import WaiverFilter
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers.cluster.client import Cluster
-from dml_conformance.conformance.workers.executor import BlockExecutor, InProcess
+from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.reports.console import Progress, Steps, print_summary
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import Campaign, Phase, Record
-from dml_conformance.reports.stream import Consumer, FanOut, StreamError
-from dml_conformance.reports.summary import Conformance
-from dml_conformance.reports.writing import OutputFolder, ReportFolder
-from dml_conformance.spec.accuracy import PROFILES
-from dml_conformance.spec.validator import Reading
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import Campaign, Phase, Record
+from dml_conformance.reports.model.stream import Consumer, FanOut, StreamError
+from dml_conformance.reports.output.folder import OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.views.console import Progress, Steps
+
+# Parameters that the results do not depend on, or that are part of the campaign.
+_NOT_OF_THE_RUN = ("corpora", "devices", "scheduler", "resources")
 
 
 @click.command()
-@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True, type=PATH)
 @click.option(
     "--backend",
     "backend_names",
@@ -66,13 +59,6 @@ from dml_conformance.spec.validator import Reading
     multiple=True,
     metavar="NAME",
     help="As for certify; may be repeated, each backend is judged on every case.",
-)
-@click.option(
-    "-n",
-    "--workers",
-    type=click.IntRange(1, 1024),
-    metavar="N",
-    help="Processes that judge, each with a backend of its own; one, or one for each of --devices, if not given.",
 )
 @click.option(
     "--devices",
@@ -94,43 +80,22 @@ from dml_conformance.spec.validator import Reading
     help="Of the scheduler's workers only those that were started with this, such as cuda or cuda=2. Repeatable.",
 )
 @click.option("--shard", metavar="I/N", type=SHARD, help="Only part I of N of the cases, such as 3/16.")
-@spec_option
-@accuracy_option
-@repeat_option
-@isolation_options
 @click.option("--one-by-one", is_flag=True, help="Execute every case alone, also on a backend that takes batches.")
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(path_type=Path),
-    help="Folder for the reports, as certify leaves them; of several backends each gets a folder in it.",
-)
-@click.option("--replace", is_flag=True, help="Replace earlier reports that are there.")
-@resume_option
-@click.option(
-    "--waivers",
-    "waivers_file",
-    type=click.Path(path_type=Path),
-    metavar="WAIVERS.toml",
-    help="Known failures that are set aside; each must occur on one of the backends.",
+@run_options(
+    "Processes that judge, each with a backend of its own; one, or one for each of --devices, if not given.",
+    "Folder for the reports, as certify leaves them; of several backends each gets a folder in it.",
+    requires_out=False,
 )
 def run(
     corpora: tuple[Path, ...],
     backend_names: tuple[str, ...],
-    workers: int | None,
     devices: tuple[int, ...] | None,
     scheduler: str | None,
     resources: tuple[tuple[str, float], ...],
     shard: Shard | None,
-    spec: str,
-    accuracy: str,
-    repeat: int,
-    limits: Limits | None,
     one_by_one: bool,
+    given: RunOptions,
     folder: Path | None,
-    replace: bool,
-    resume: bool,
-    waivers_file: Path | None,
 ) -> None:
     """Judge every case of CORPUS..., files that generate made, or - for standard input.
 
@@ -139,33 +104,15 @@ def run(
     conformant; 2: wrong usage, or a corpus that is damaged, edited or of another release; 3: the run is incomplete or
     broken.
     """
-    for names, what in ((backend_names, "--backend"), ([str(path) for path in corpora], "CORPUS")):
-        repeated = [name for n, name in enumerate(names) if name in names[:n]]
-        if repeated:
-            raise click.UsageError(f"{what} {repeated[0]} is given twice.")
-    for option, value in (("--workers", workers), ("--devices", devices)):
-        if limits is None and value is not None:
-            raise click.UsageError(f"{option} and --in-process exclude each other; give one of them.")
-    if scheduler is not None and (limits is None or workers is not None or devices is not None):
-        raise click.UsageError("--scheduler excludes --workers, --devices and --in-process.")
-    if resources and scheduler is None:
-        raise click.UsageError("--resource is of the workers of a --scheduler; give both.")
-    if resume and folder is None:
-        raise click.UsageError("--resume is about a run with --out; give that too.")
+    _check_usage(corpora, backend_names, devices, scheduler, resources, given, folder)
     part = shard or WHOLE
-    waivers = Waivers() if waivers_file is None else read_waivers(waivers_file, datetime.now(UTC).date())
-    setup = JudgeSetup(backend_names, Reading(spec), one_by_one, repeat, limits or Limits(), profile=PROFILES[accuracy])
+    waivers = given.waivers
+    setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, profile=given.profile)
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
     if devices is not None:
         setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
     with ExitStack() as stack:
-        executor: BlockExecutor
-        if scheduler is not None:
-            executor = Cluster(setup, scheduler, dict(resources), tell=partial(echo, err=True))
-        elif limits is None:
-            executor = InProcess(setup.judges(), one_by_one=one_by_one)
-        else:
-            executor = Workers(setup, workers or len(setup.places) or 1)
+        executor = _executor(setup, scheduler, dict(resources), given)
         stack.callback(executor.close)
         backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
@@ -176,18 +123,13 @@ def run(
             targets = [SweepTarget(campaign) for campaign in campaigns]
         else:
             places = [folder] if len(backends) == 1 else [folder / name for name in _folder_names(backend_names)]
-            outputs = [stack.enter_context(OutputFolder(each, replace=replace, resume=resume)) for each in places]
+            outputs = [stack.enter_context(given.output(each)) for each in places]
             same = conditions(backend_names, _NOT_OF_THE_RUN) | {"CORPUS": msgspec.to_builtins(headers)}
             targets = [_target(*each, same) for each in zip(campaigns, outputs, strict=True)]
         planned = planned_cases(headers, part)
         start = first_case(targets, planned)
         reports = [target.report for target in targets if target.report is not None]
-        for begun in [report.begun for report in reports if report.begun.ending is None][:1]:
-            tell_begun(begun)
-        progress = Progress(planned={Phase.SWEEP: planned * len(backends)})
-        for report in reports:
-            stack.callback(report.close)
-        stack.callback(progress.close)
+        progress = opened_progress(stack, reports, {Phase.SWEEP: planned * len(backends)})
         consumers = [
             WaiverFilter(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
             for n, target in enumerate(targets)
@@ -200,28 +142,53 @@ def run(
             if isinstance(error, CorpusError):
                 raise
             raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}; line 1 names others") from None
-    for how, count in executor.losses.items():
-        echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
+    tell_losses(executor)
     if not given_up:
         waivers.check_used()
-    for n, (name, target) in enumerate(zip(backend_names, targets, strict=True)):
-        if len(targets) > 1:
-            echo()
-            echo(name)
-        print_summary(target.summary, output=str(outputs[n].path) if outputs else "")
-    raise SystemExit(_exit_code([target.summary.conformance for target in targets]))
+    folders = [str(output.path) for output in outputs] or [""] * len(targets)
+    summaries = [target.summary for target in targets]
+    end(dict(zip(backend_names, zip(summaries, folders, strict=True), strict=True)))
+
+
+def _check_usage(
+    corpora: tuple[Path, ...],
+    backend_names: tuple[str, ...],
+    devices: tuple[int, ...] | None,
+    scheduler: str | None,
+    resources: tuple[tuple[str, float], ...],
+    given: RunOptions,
+    folder: Path | None,
+) -> None:
+    """Raise a UsageError where options do not go together."""
+    for names, what in ((backend_names, "--backend"), ([str(path) for path in corpora], "CORPUS")):
+        repeated = [name for n, name in enumerate(names) if name in names[:n]]
+        if repeated:
+            raise click.UsageError(f"{what} {repeated[0]} is given twice.")
+    if given.limits is None and devices is not None:
+        raise click.UsageError("--devices and --in-process exclude each other; give one of them.")
+    if scheduler is not None and (given.limits is None or given.workers is not None or devices is not None):
+        raise click.UsageError("--scheduler excludes --workers, --devices and --in-process.")
+    if resources and scheduler is None:
+        raise click.UsageError("--resource is of the workers of a --scheduler; give both.")
+    if given.resume and folder is None:
+        raise click.UsageError("--resume is about a run with --out; give that too.")
+
+
+def _executor(setup: JudgeSetup, scheduler: str | None, resources: Mapping[str, float], given: RunOptions) -> Executor:
+    """What has the cases judged: a cluster, this process, or others of this machine."""
+    if scheduler is not None:
+        return Cluster(setup, scheduler, resources, tell=partial(echo, err=True))
+    if given.limits is None:
+        return InProcess(setup.judges(), one_by_one=setup.one_by_one)
+    return Workers(setup, given.workers or len(setup.places) or 1)
 
 
 def _target(campaign: Campaign, output: OutputFolder, same: dict[str, Any]) -> SweepTarget:
     """Where the records of a backend go; errors as of `finished_summary` and `ReportFolder`."""
-    if output.is_finished:
-        return SweepTarget(campaign, summary=finished_summary(output, campaign), is_finished=True)
-    tell_begun_anew(output)
+    summary = finished_summary(output, campaign)
+    if summary is not None:
+        return SweepTarget(campaign, summary=summary, is_finished=True)
     return SweepTarget(campaign, ReportFolder(output, conditions=same))
-
-
-# Parameters that the results do not depend on, or that are part of the campaign.
-_NOT_OF_THE_RUN = ("corpora", "folder", "replace", "workers", "devices", "scheduler", "resources", "in_process")
 
 
 class _Records(Consumer):
@@ -245,11 +212,3 @@ def _folder_names(backend_names: Sequence[str]) -> list[str]:
     """A folder for each backend, named like it."""
     names = [re.sub(r"[^\w.-]+", "-", PurePath(name).name).strip("-.") or "backend" for name in backend_names]
     return [name if name not in names[:n] else f"{name}-{n + 1}" for n, name in enumerate(names)]
-
-
-def _exit_code(outcomes: Sequence[Conformance]) -> int:
-    """Of several backends the first of: one is not conformant, one is incomplete, all are conformant."""
-    for outcome in (Conformance.NOT_CONFORMANT, Conformance.INCOMPLETE):
-        if outcome in outcomes:
-            return outcome.exit_code
-    return Conformance.CONFORMANT.exit_code

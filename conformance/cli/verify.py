@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING
 import click
 
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.conformance.cli.options import ParsedType, format_option, isolation_options
+from dml_conformance.conformance.cli.options import (
+    PATH,
+    ParsedType,
+    file_option,
+    format_option,
+    isolation_options,
+    later,
+)
 
 if TYPE_CHECKING:
     from dml_conformance.conformance.packages.verify import Verification
     from dml_conformance.conformance.packages.verify.findings import VerificationCheck
-
-
-def _share(text: str) -> Fraction:
-    from dml_conformance.conformance.packages.verify.rerun import parse_share
-
-    return parse_share(text)
 
 
 def _day(text: str) -> date:
@@ -32,17 +33,12 @@ def _day(text: str) -> date:
 
 
 @click.command()
-@click.argument("package", type=click.Path(path_type=Path))
-@click.option(
-    "--public-key",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Key that the package has to be signed with, as keys new makes it.",
-)
+@click.argument("package", type=PATH)
+@file_option("--public-key", "public_key", "FILE", "Key that the package has to be signed with, as keys new makes it.")
 @click.option(
     "--rerun",
     "share",
-    type=ParsedType("share", _share),
+    type=ParsedType("share", later("conformance.packages.verify.rerun:parse_share")),
     metavar="N%",
     help="Execute a random part again, with fresh data; --backend says on what.",
 )
@@ -74,7 +70,7 @@ def verify(
     """
     from dml_conformance.conformance.packages.verify import verify as verify_package
     from dml_conformance.conformance.packages.verify.rerun import Rerun
-    from dml_conformance.reports.console import Steps
+    from dml_conformance.reports.views.console import Steps
 
     if (share is None) != (backend_name is None):
         raise click.UsageError("--rerun and --backend go together; give both or none.")

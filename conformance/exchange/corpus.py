@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.model.text import MALFORMED
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.forms import FormError

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 import zstandard
 
 from dml_conformance.conformance.exchange.corpus import CorpusError, CorpusReader
-from dml_conformance.reports.whole_file import whole_file
+from dml_conformance.reports.output.whole_file import whole_file
 
 SUFFIX = ".zst"
 STANDARD_STREAM = "-"

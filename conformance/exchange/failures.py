@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.failures import case_file, file_name
-from dml_conformance.reports.malformed import MALFORMED
-from dml_conformance.reports.records import Record
+from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.model.text import MALFORMED
+from dml_conformance.reports.views.failures import case_file, file_name
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.strategies.values import check_recipes

@@ -21,13 +21,13 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases, level_of_scale
 from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
-from dml_conformance.conformance.gate.plugin import FORGIVEN, LOST
+from dml_conformance.conformance.gate.losses import FORGIVEN, LOST
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.accuracy import PROFILES, Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
@@ -132,7 +132,7 @@ class ConformanceSuite:
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge
 
-    def _judged(self, config: pytest.Config) -> _Judged:
+    def _judged(self, config: pytest.Config) -> _SuiteJudge:
         chosen = type(self).backend
         if chosen is None:
             chosen = config.getoption("--dml-backend")
@@ -214,7 +214,7 @@ def _tested(plan: OperatorPlan) -> Iterator[tuple[Level, str]]:
             yield level, ""
 
 
-class _Judged:
+class _SuiteJudge:
     """A judge, and what its records are told afterwards.
 
     Args:
@@ -244,16 +244,16 @@ class _Judged:
         return list(map(self._blame.settled, records))
 
 
-def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> _Judged:
+def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> _SuiteJudge:
     """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
     key = chosen if isinstance(chosen, str) else id(chosen), limits, profile.name
     if key not in _JUDGES:
-        _JUDGES[key] = chosen, _Judged(_new_judge(chosen, limits, profile))
+        _JUDGES[key] = chosen, _SuiteJudge(_new_judge(chosen, limits, profile))
     return _JUDGES[key][1]
 
 
 # What was chosen is kept beside its judge, so that its id stays its own.
-_JUDGES: dict[tuple[str | int, Limits | None, str], tuple[Any, _Judged]] = {}
+_JUDGES: dict[tuple[str | int, Limits | None, str], tuple[Any, _SuiteJudge]] = {}
 
 
 def close_backends() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.floats import spacing
 from dml_conformance.backends.reference.layout import NUMBERS
-from dml_conformance.reports.errors import BINS_A_POWER, LARGEST_POWER, LEAST_BIN, Errors
+from dml_conformance.reports.model.errors import BINS_A_POWER, LARGEST_POWER, LEAST_BIN, Errors
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers
 

@@ -32,15 +32,15 @@ from dml_conformance.conformance.judge.memory import (
     Layout,
     OutputMemory,
     Stretch,
-    Unwritten,
+    UnwrittenElements,
     allowed_elements,
     elements_at,
     make_wrong,
     page_aligned,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
-from dml_conformance.reports.errors import Errors
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.errors import Errors
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.expectation import Bits
@@ -106,7 +106,7 @@ class BatchJudge:
         self.judge.prefetch(cases)
         for count, case in enumerate(cases):
             decided = self.judge.decide(case)
-            shares = overlaps(case) or bool(in_place_input(case))
+            shares = overlaps(case) or bool(in_place_input(case)) or _shares_bytes(case)
             if isinstance(decided, Pending) and (decided.needed > MOST_CASE_BYTES or shares):
                 decided = self.judge.execute(decided)
             if isinstance(decided, Pending):
@@ -257,7 +257,7 @@ class _Batch:
         self.executions = [
             self._execution(pending.case, layout) for (pending, _), layout in zip(members, self._layouts, strict=True)
         ]
-        self.unwritten: defaultdict[int, Unwritten] = defaultdict(Unwritten)
+        self.unwritten: defaultdict[int, UnwrittenElements] = defaultdict(UnwrittenElements)
 
     def poison(self) -> None:
         """Make the memory what it is before an execution: inputs as they are, all else secret bytes.
@@ -345,6 +345,11 @@ class _Batch:
         bound = layout.bindings(self._found)
         read, written = ({slot.key: bound[slot.key] for slot in of(case.desc)} for of in (inputs, outputs))
         return Execution(case.desc, case.level, read, written)
+
+
+def _shares_bytes(case: Case) -> bool:
+    """Whether elements of an output share bytes, so that no view of memory has them."""
+    return any(slot.tensor.data_type.shares_bytes for slot in outputs(case.desc))
 
 
 def _elements(memory: Bytes, stretch: Stretch, tensor: TensorDesc) -> Bits:

@@ -13,13 +13,13 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.records import NOT_CONFORMANT, Record, Repeated, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut
-from dml_conformance.reports.summary import FailureKind, failure_kind
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Record, Repeated, Verdict
+from dml_conformance.reports.model.stream import Consumer, FanOut
+from dml_conformance.reports.model.summary import FailureKind, failure_kind
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case
-from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import rule
 from dml_conformance.spec.validator import Reading
 
 # Failing cases of one operator and rule that are executed again; each costs a start of a process.
@@ -52,7 +52,7 @@ class Blame:
         return record
 
     def _blamed(self, record: Record) -> Record:
-        was_executed = record.rule != "" and not rule_named(record.rule).is_descriptor_rule
+        was_executed = record.rule != "" and not rule(record.rule).is_descriptor_rule
         ways = "; ".join(dict.fromkeys(loss.how for loss in record.lost))
         reason = (
             f"the backend's process {ways}, over this case or those that it was asked for with; alone it came to "

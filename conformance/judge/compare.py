@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dml_conformance.conformance.judge.accuracy import brief, near, ulps
-from dml_conformance.reports.records import Difference
+from dml_conformance.reports.model.records import Difference
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order
 from dml_conformance.strategies.values import NUMPY_TYPE

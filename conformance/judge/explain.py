@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.reports.records import FEW_DIFFERENCES, Record
-from dml_conformance.reports.text import in_lines, ulp_text
+from dml_conformance.reports.model.records import FEW_DIFFERENCES, Record
+from dml_conformance.reports.model.text import in_lines, ulp_text
 from dml_conformance.spec.case import Placement
 from dml_conformance.spec.registry import rule as rule_named
 

@@ -13,7 +13,13 @@ import psutil
 from dml_conformance.backends.base import Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
-from dml_conformance.backends.reference import Expectation, LargeExpectation, expected_output, expected_parts
+from dml_conformance.backends.reference import (
+    Expectation,
+    LargeExpectation,
+    expected_in_turns,
+    expected_output,
+    expected_parts,
+)
 from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.memory import (
@@ -22,14 +28,14 @@ from dml_conformance.conformance.judge.memory import (
     Expected,
     InputMemory,
     OutputMemory,
-    Unwritten,
+    UnwrittenElements,
     allowed_elements,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.conformance.judge.placement import needed_placement
 from dml_conformance.conformance.judge.timed import TimedMemory
-from dml_conformance.reports.errors import Errors
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.errors import Errors
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.case import Case, Placement, digest_of
 from dml_conformance.spec.divergences import recognise
@@ -47,6 +53,7 @@ from dml_conformance.strategies.values import (
     buffer_size,
     in_place_input,
     materialize,
+    output_in_place,
     overlaps,
 )
 
@@ -133,6 +140,11 @@ class Pending(NamedTuple):
         """A verdict on the execution, of which so many seconds were spent in the backend."""
         spent = self.seconds + seconds
         return Judgement(verdict, self.rule, self.answered, reason, spent, written=self.written)
+
+    def raised(self, error: Exception, function: str) -> Judgement:
+        """The verdict where a function of the backend raised something in place of executing."""
+        judged = self.judged(*verdict_on(error, function))
+        return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
 
 
 class Judge:
@@ -296,7 +308,7 @@ class Judge:
     def judge_timed(self, pending: Pending, memory: TimedMemory, runs: str) -> Judgement:
         """The verdict on what the last of some timed runs left; `runs` says which they were. Raises StrayWrite."""
         memory.fetch(self.backend)
-        judged = self.judge_memory(pending, 0.0, memory.read, memory.written, memory.expected, Unwritten())
+        judged = self.judge_memory(pending, 0.0, memory.read, memory.written, memory.expected, UnwrittenElements())
         untouched = [slot.name for slot in outputs(pending.case.desc) if memory.is_untouched(slot)]
         if judged.verdict is Verdict.PASS and untouched:
             judged = pending.judged(Verdict.FAIL, f"{untouched[0]}: nothing was written to it")
@@ -312,8 +324,7 @@ class Judge:
                 memory.run(self.backend, repeats)
                 judged = self.judge_timed(pending, memory, FIRST_RUNS if repeats == 1 else LAST_RUNS)
             except Exception as error:
-                judged = pending.judged(*verdict_on(error, "time_execution"))
-                return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
+                return pending.raised(error, "time_execution")
             if judged.verdict is not Verdict.PASS:
                 break
         return judged
@@ -329,7 +340,7 @@ class Judge:
         is_in_place = bool(in_place_input(case))
         if not is_in_place:
             del contents  # or a large case would need its memory twice
-        unwritten = Unwritten()
+        unwritten = UnwrittenElements()
         written: dict[str, OutputMemory] = {}
         first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
@@ -354,13 +365,14 @@ class Judge:
         read: Mapping[str, InputMemory],
         written: dict[str, OutputMemory],
         expected: Mapping[str, Expectation | LargeExpectation],
-        unwritten: Unwritten,
+        unwritten: UnwrittenElements,
     ) -> Judgement:
         """Execute a case into poisoned outputs; `written` has those of the execution before, and then these."""
         case = pending.case
         sources = {key: each.binding for key, each in read.items()}
+        in_place = _bound_together(case)[1:]
         for slot in outputs(case.desc):
-            if in_place_input(case):
+            if slot.key in in_place:
                 written[slot.key] = memory.now(slot)
                 continue
             written[slot.key] = memory.poison(
@@ -374,15 +386,13 @@ class Judge:
         try:
             self.backend.execute(case.desc, case.level, sources, targets)
         except Exception as error:
-            verdict, reason = verdict_on(error, "execute")
-            if isinstance(error, MemoryError) and pending.needed > LACKING_BYTES:
-                verdict = Verdict.NOT_SUPPORTED
-            judged = pending.judged(verdict, reason)
-            return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
+            judged = pending.raised(error, "execute")
+            is_lacking = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
+            return judged._replace(verdict=Verdict.NOT_SUPPORTED) if is_lacking else judged
         seconds = time.perf_counter() - started
         return self.judge_memory(pending, seconds, read, written, expected, unwritten)
 
-    def unless_unwritten(self, passed: Judgement, unwritten: Unwritten) -> Judgement:
+    def unless_unwritten(self, passed: Judgement, unwritten: UnwrittenElements) -> Judgement:
         """A pass, unless elements were never written in several executions."""
         if self.repeat < 2 or not (count := unwritten.count):
             return passed
@@ -407,7 +417,7 @@ class Judge:
         read: Mapping[str, InputMemory],
         written: Mapping[str, OutputMemory],
         expected: Mapping[str, Expected],
-        unwritten: Unwritten,
+        unwritten: UnwrittenElements,
     ) -> Judgement:
         """The verdict on the memory of a case after an execution.
 
@@ -524,8 +534,8 @@ class Judge:
     def _known(self, case: Case, answer: str) -> str:
         """What a reason ends with where DirectML's own library is on record for the same; it excuses nothing."""
         level = self.capabilities.decides_at or case.level
-        known = recognise(case.desc, decide(case.desc, level, self.reading), answer)
-        return "" if known is None else f"; DirectML itself does so: {known.id}"
+        known = recognise(case.desc, decide(case.desc, level, self.reading), answer, level)
+        return f"; DirectML itself does so: {', '.join(each.id for each in known)}" if known else ""
 
 
 def expected_results(
@@ -538,11 +548,7 @@ def expected_results(
     period = max((recipe.period for recipe in (pending.case.data or {}).values()), default=0)
     if pending.needed > LARGE_BYTES:
         return expected_parts(pending.case.desc, read, profile, period)
-    if period:
-        found = expected_parts(pending.case.desc, read, profile, period)
-        if all(isinstance(each, Expectation) or each.repeats for each in found.values()):
-            return found
-    return expected_output(pending.case.desc, read, profile)
+    return expected_in_turns(pending.case.desc, read, profile, period)
 
 
 def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindings) -> OutputComparison:
@@ -554,10 +560,14 @@ def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindin
 
 
 def case_memory(case: Case, placement: Placement) -> CaseMemory:
-    """The memory of a case, where its inputs overlap if they are to, and its output lies in an input if it is to."""
+    """The memory of a case, where its inputs overlap if they are to, and an output lies in an input if it is to."""
+    return CaseMemory(case.desc, placement, _bound_together(case) or _overlapping(case))
+
+
+def _bound_together(case: Case) -> list[str]:
+    """The input whose memory an output is bound to, and that output; none where all have their own."""
     overwritten = in_place_input(case)
-    together = [overwritten, *(slot.key for slot in outputs(case.desc))] if overwritten else _overlapping(case)
-    return CaseMemory(case.desc, placement, together)
+    return [overwritten, output_in_place(case.desc, overwritten).key] if overwritten else []
 
 
 def _overlapping(case: Case) -> list[str]:

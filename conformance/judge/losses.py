@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss, LossTally, losses_together
-from dml_conformance.reports.encoded import decode_records, encode_records
-from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Record
 
 
 def take_losses(backend: object) -> tuple[Loss, ...]:
@@ -48,19 +47,6 @@ def with_losses(records: Iterable[Record], backend: object, *, in_the_end: bool 
         raise
     if held is not None:
         yield _with(held, take_losses(backend))
-
-
-def records_with_losses(content: bytes, lost: Sequence[Loss]) -> bytes:
-    """Records of a block as `encode_records` makes them, with processes that were lost over it: on the first that is
-    blamed or, where none is, the first that the backend was asked about."""
-    if not lost:
-        return content
-    records = [written.whole() for written in decode_records(content)]
-    blamed = [n for n, record in enumerate(records) if record.judged in (Verdict.CRASH, Verdict.TIMEOUT)]
-    asked = [n for n, record in enumerate(records) if was_asked(record)]
-    for n in (*blamed, *asked, *range(len(records)))[:1]:
-        records[n] = _with(records[n], tuple(lost))
-    return encode_records(records)
 
 
 def was_asked(record: Record) -> bool:

@@ -24,9 +24,10 @@ from dml_conformance.backends.base import Binding, Bindings, Bytes
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.conformance.judge.compare import right
+from dml_conformance.spec import nibbles
 from dml_conformance.spec.case import OFFSET_ALIGNMENT, Order, Placement
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Box
+from dml_conformance.spec.expectation import Bits, Box, Mask
 from dml_conformance.spec.operator import OperatorDesc, Slot, inputs, outputs, tensor_at
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
@@ -221,13 +222,15 @@ class OutputMemory(NamedTuple):
 
 
 def elements_at(memory: Bytes, offset: int, tensor: TensorDesc) -> Bits:
-    """The elements of a tensor that starts at an offset in memory."""
+    """The elements of a tensor that starts at an offset in memory; a copy where two share a byte."""
+    if tensor.data_type.shares_bytes:
+        return nibbles.elements(memory[offset:], tensor)
     size = tensor.data_type.size
     strides = None if tensor.strides is None else tuple(stride * size for stride in tensor.strides)
     return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], memory, offset, strides)
 
 
-class Unwritten:
+class UnwrittenElements:
     """The elements that a backend may leave with more than one value, and left as they were.
 
     Such an element may by chance hold what it is allowed to hold. Where it has its poison after every execution, and
@@ -328,9 +331,11 @@ class CaseMemory:
         elements = elements_at(binding.buffer, binding.offset, tensor)
         for box, part in expected.parts():
             drawn_before = None if last is None or last.poison is None else last.poison[box]
-            poison = _secret(part.values, drawn_before)
+            poison = _secret(part.values, drawn_before, tensor.data_type)
             make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
             elements[box] = poison
+        if tensor.data_type.shares_bytes:
+            nibbles.put(binding.view, tensor, elements)
         is_kept = not expected.boxes if isinstance(expected, Sample) else isinstance(expected, Expectation)
         is_kept |= isinstance(expected, LargeExpectation) and expected.repeats
         return self.now(slot, elements.copy() if is_kept else None)
@@ -356,10 +361,12 @@ def make_wrong(
     if not drawn.any():
         return
     places = np.nonzero(drawn & right(poison, expected, data_type, allowed))
+    has_wrong = ~_holds_every_value(expected.cut(places), data_type)
+    places = tuple(along[has_wrong] for along in places)
     for _ in range(DRAWS):
         if not places[0].size:
             return
-        poison[places] = _secret(expected.values[places], None if last is None else last[places])
+        poison[places] = _secret(expected.values[places], None if last is None else last[places], data_type)
         is_right = right(poison[places], expected.cut(places), data_type, allowed)
         places = tuple(along[is_right] for along in places)
     for end in _ends(data_type):
@@ -367,6 +374,16 @@ def make_wrong(
         is_right = right(ends, expected.cut(places), data_type, allowed)
         poison[tuple(along[~is_right] for along in places)] = end
         places = tuple(along[is_right] for along in places)
+
+
+def _holds_every_value(expected: Expectation, data_type: DataType) -> Mask:
+    """Which elements have an interval in which both ends of their type are, and NaN: nothing is wrong there."""
+    found = np.zeros(expected.values.shape, np.bool_)
+    if expected.within is not None and (where := expected.intervals) is not None:
+        found |= where
+        for end in _ends(data_type):
+            found &= expected.within.holds(np.full_like(expected.values, end), data_type)
+    return found
 
 
 def _has_every_value(allowed: Bits | None) -> bool:
@@ -382,11 +399,16 @@ def _ends(data_type: DataType) -> tuple[int, ...]:
     if data_type.is_float:
         infinity = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}[data_type.bits]
         return infinity | top, infinity, top - 1
-    return (top, top - 1) if data_type.is_signed_integer else (0, 2 * top - 1)
+    return (-top % 2 ** (8 * data_type.size), top - 1) if data_type.is_signed_integer else (0, 2 * top - 1)
 
 
-def _secret(values: Bits, last: Bits | None) -> Bits:
-    """Secret elements without a byte that `values` or `last` has there."""
+def _secret(values: Bits, last: Bits | None, data_type: DataType) -> Bits:
+    """Secret elements without a byte that `values` or `last` has there; of those that share bytes without a half."""
+    if data_type.shares_bytes:
+        drawn = secret_bytes(values.size).reshape(values.shape)
+        taken = np.zeros_like(values) if last is None else (values ^ last) & 15
+        step = 1 + drawn % 14
+        return nibbles.extended(values ^ (step + (step >= taken) * (taken > 0)), data_type)
     avoided = map(_bytes_of, [values] if last is None else [values, last])
     return secret_bytes(values.nbytes, *avoided).view(values.dtype).reshape(values.shape)
 

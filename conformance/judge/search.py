@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.judge.simplify import simplest
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc

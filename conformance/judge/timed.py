@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dml_conformance.backends.base import Backend, Bytes, Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.reference import expected_output, expected_parts
-from dml_conformance.backends.reference.operators import CUTS
+from dml_conformance.backends.reference.operators import cut_of
 from dml_conformance.backends.reference.parts import boxes
 from dml_conformance.backends.timing import time_execution
 from dml_conformance.conformance.judge.memory import CaseMemory, Expected, OutputMemory, Sample, allowed_elements
@@ -82,7 +82,7 @@ class TimedMemory:
         elements = {slot.key: slot.tensor.element_count for slot in outputs(desc)}
         if max(elements.values()) <= MOST_BOXES * BOX:
             return {**expected_output(desc, self._sources, profile)}
-        if max(elements.values()) > MOST_WHOLE and desc.operator not in CUTS:
+        if max(elements.values()) > MOST_WHOLE and cut_of(desc.operator) is None:
             return dict.fromkeys(elements, NOTHING)
         whole = expected_parts(desc, self._sources, profile)
         found: dict[str, Expected] = {}

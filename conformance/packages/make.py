@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, predicate_of, statement_of
 from dml_conformance.conformance.packages.waivers import Waivers
-from dml_conformance.reports.encoded import EncodedRecord
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import Ending, Record
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.output.folder import OutputError, OutputFolder, WriteError, write_through
+from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.forms import Manifest, ManifestEntry, Stated, WaiverList
-from dml_conformance.reports.records import Ending, Record
-from dml_conformance.reports.resuming import ResumeError
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder, WriteError
+from dml_conformance.reports.store.resuming import ResumeError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -112,15 +113,15 @@ class PackageFolder(FanOut):
         }
         try:
             for name, document in documents.items():
-                _write(folder / name, document.to_json())
+                write_through(folder / name, document.to_json())
             manifest = manifest_of(folder, statement.suite_version)
-            _write(folder / MANIFEST, manifest.to_json())
+            write_through(folder / MANIFEST, manifest.to_json())
             if self._key is not None:
                 from dml_conformance.reports.package.signature import signed
 
                 digests = {listed.name: listed.sha256 for listed in manifest.files}
                 digests[MANIFEST] = hashlib.sha256(manifest.to_json()).hexdigest()
-                _write(folder / SIGNATURE, signed(digests, predicate_of(statement), self._key))
+                write_through(folder / SIGNATURE, signed(digests, predicate_of(statement), self._key))
             _pack(folder, self._partial, self.archive)
         except OSError as error:
             raise WriteError(f"{self._output.path}: cannot be written: {error.strerror or error}") from error
@@ -170,13 +171,6 @@ def _places(path: Path) -> tuple[Path, Path]:
 def _pack(folder: Path, partial: Path, archive: Path) -> None:
     with partial.open("wb") as file:
         write_archive(folder, archive.name.removesuffix(SUFFIX), file)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
         file.flush()
         os.fsync(file.fileno())
 

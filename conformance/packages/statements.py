@@ -9,9 +9,9 @@ import hashlib
 from itertools import groupby
 
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
+from dml_conformance.reports.model.records import Campaign, Phase, Record, Verdict
+from dml_conformance.reports.model.summary import CellVerdict, Summary
 from dml_conformance.reports.package.forms import CaseList, Certified, Claims, PhaseCases, Predicate, Stated, Statement
-from dml_conformance.reports.records import Campaign, Phase, Record, Verdict
-from dml_conformance.reports.summary import CellVerdict, Summary
 
 
 def statement_of(summary: Summary, profile: ClaimsProfile, stated: Stated | None) -> Statement:

@@ -16,11 +16,10 @@ from typing import Annotated
 import msgspec
 
 from dml_conformance.conformance.packages.toml import entry_name, read_toml
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.package.forms import Level as LevelLabel
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import NOT_CONFORMANT, LevelLabel, Record, Verdict
+from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
-from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
-from dml_conformance.reports.stream import Consumer, FanOut
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators

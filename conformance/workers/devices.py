@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dml_conformance.backends.loading import BackendError, on_device
-from dml_conformance.conformance.workers.messages import Devices, FindDevices
-from dml_conformance.conformance.workers.process import WorkerLost, WorkerProcess
+from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.workers import error_of
 
 
 def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
@@ -21,19 +20,15 @@ def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
         WorkerError: no process can be started.
     """
     try:
-        process = WorkerProcess(setup.limits, {})
+        process = JudgeProcess()
     except OSError as error:
         raise WorkerError(f"no worker process can be started: {error}") from error
     try:
-        process.send(FindDevices(setup.backends))
-        reply = process.receive()
-    except WorkerLost as lost:
+        return process.devices(setup.backends)
+    except ProcessLost as lost:
         raise BackendError(f"the devices of {', '.join(setup.backends)} cannot be had: the process {lost}") from None
     finally:
         process.close()
-    if isinstance(reply, Devices):
-        return list(reply.names)
-    raise error_of(reply)
 
 
 def places_on(

@@ -1,7 +1,8 @@
-"""The one way to have tasks judged, in this process, in others of this machine or on those of a cluster.
+"""The one way to have tasks judged: a task is submitted, and its outcome comes; where the process that was at it is
+lost, it is submitted again. Who judges is an implementation: this process, others of this machine, a cluster's.
 
-Whichever it is, the records of each task come in order, so that what comes out does not depend on how many processes
-there are, nor on how many of them were lost.
+Outcomes come in any order and are told in that of the tasks. So what comes out does not depend on how many processes
+there are, nor on how many of them were lost; and no task holds up the others, however long it takes.
 """
 
 from __future__ import annotations
@@ -9,39 +10,42 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.backend import why_given_up
-from dml_conformance.backends.processes.errors import GivenUp
-from dml_conformance.backends.processes.losses import Loss, LossTally
+from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
+from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.messages import TaskOutcome
-from dml_conformance.conformance.workers.quarantine import too_many
-from dml_conformance.conformance.workers.setup import JudgeSetup
+from dml_conformance.conformance.workers.setup import WorkerError
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
-from dml_conformance.reports.encoded import EncodedRecord
-from dml_conformance.reports.stream import Consumer
+from dml_conformance.reports.model.encoded import decode_records
+from dml_conformance.reports.model.stream import Consumer
 
-_P = TypeVar("_P")
+MOST_LOST = 3  # processes over one task
+MOST_HELD = 2**28  # bytes of records that wait for those of a task before them
+LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
 
 
 def _always(_: Task) -> bool:
     return True
 
 
-class BlockExecutor(ABC):
+class Executor(ABC):
     """Judges tasks on one or several backends.
 
+    Args:
+        backends: names, as on the command line.
+
     Attributes:
-        given_up: why the last tasks were not all judged; "" if they were.
-        unrecorded: processes that were lost over that, and that no record tells of.
         losses: how many processes that judge were lost, by how they ended.
     """
 
-    def __init__(self) -> None:
-        self.given_up = ""
-        self.unrecorded: tuple[Loss, ...] = ()
+    def __init__(self, backends: Sequence[str]) -> None:
+        self.backends = backends
         self.losses: Counter[str] = Counter()
 
     @abstractmethod
@@ -50,10 +54,31 @@ class BlockExecutor(ABC):
 
         Raises:
             BackendError: a backend cannot be had.
+            WorkerError: no process could be started.
         """
 
+    @property
     @abstractmethod
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
+    def most_open(self) -> int:
+        """How many tasks to have submitted that are not judged yet, so that nobody who judges waits for the next."""
+
+    @abstractmethod
+    def submit(self, task: Task) -> Future[TaskOutcome]:
+        """Have a task judged; of those that wait, heavy ones first.
+
+        Returns:
+            What comes of it. It raises ProcessLost where the process that was at it is gone, and CorpusError,
+            BackendError, WorkerError or what else ends the run. One that waits can be cancelled.
+        """
+
+    def check(self) -> None:  # noqa: B027 - most have nothing to look at
+        """Raise where no more outcomes will come; called now and then while one is waited for."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End whatever was started."""
+
+    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> None:
         """Judge tasks, and tell the stream of each backend: records in order, and a mark after each task.
 
         Args:
@@ -61,17 +86,166 @@ class BlockExecutor(ABC):
             streams: of the backends.
             wants: whether a task that was taken ahead is wanted, asked when all records before it have been told.
 
-        Returns:
-            Why not all were judged; "" if they were.
+        Raises:
+            GivenUp: not all were judged, as a backend took down too many processes of its own.
+            BackendError: a backend cannot be had.
+            CorpusError: a line is not as it was written.
+            WorkerError: processes were lost over the same task again and again, or one had a fault of its own.
         """
+        losses = [LossTally()] * len(streams)
+        for task, outcome in self.outcomes(tasks, wants):
+            given_up = self._first_reason(judged.given_up for judged in outcome.backends)
+            for stream, judged in zip(streams, outcome.backends, strict=True):
+                for record in decode_records(judged.records):
+                    stream.record(record)
+                if not given_up:
+                    stream.mark(task.name)
+            losses = [before.plus(judged.losses) for before, judged in zip(losses, outcome.backends, strict=True)]
+            if reason := given_up or self._first_reason(map(why_given_up, losses)):
+                raise GivenUp(reason, tuple(loss for judged in outcome.backends for loss in judged.unrecorded))
 
-    @abstractmethod
+    def outcomes(
+        self, tasks: Iterable[Task], wants: Callable[[Task], bool] = _always
+    ) -> Iterator[tuple[Task, TaskOutcome]]:
+        """The tasks in order, each with what came of it; arguments and errors as of `feed`."""
+        window = _Window(self, tasks)
+        try:
+            while (task := window.first()) is not None:
+                if wants(task):
+                    yield window.outcome()
+                else:
+                    window.drop()
+        finally:
+            window.close()
+
+    def _first_reason(self, reasons: Iterable[str]) -> str:
+        """The first of the backends' reasons to give up, with its name where there are several; "" if there is none."""
+        named = ((name, reason) for name, reason in zip(self.backends, reasons, strict=True) if reason)
+        return next((f"{name}: {reason}" if len(self.backends) > 1 else reason for name, reason in named), "")
+
+
+@dataclass(eq=False)
+class _OpenTask:
+    """A task that was submitted.
+
+    Attributes:
+        task: itself.
+        future: what comes of it.
+        lost: processes lost over it.
+        size: bytes of its records.
+        is_through: whether nothing more comes of it.
+        is_dropped: whether nobody wants to know what does.
+        error: what to raise in place of its outcome.
+    """
+
+    task: Task
+    future: Future[TaskOutcome] = field(default_factory=Future)
+    lost: int = 0
+    size: int = 0
+    is_through: bool = False
+    is_dropped: bool = False
+    error: BaseException | None = None
+
+
+class _Window:
+    """The tasks that were submitted and whose records are still to be told, in order.
+
+    Args:
+        executor: judges them.
+        tasks: are taken as they are needed.
+    """
+
+    def __init__(self, executor: Executor, tasks: Iterable[Task]) -> None:
+        self._executor, self._tasks = executor, iter(tasks)
+        self._window: deque[_OpenTask] = deque()
+        self._finished: SimpleQueue[_OpenTask] = SimpleQueue()
+        self._open = self._held = 0
+
+    def first(self) -> Task | None:
+        """The first task whose records are to be told; None where there is no more."""
+        while not self._finished.empty():
+            self._take()
+        self._fill(lambda: len(self._window))
+        return self._window[0].task if self._window else None
+
+    def outcome(self) -> tuple[Task, TaskOutcome]:
+        """The first task and its outcome, which is waited for; it is told then."""
+        first = self._window[0]
+        self._take_in(first)
+        self._window.popleft()
+        self._held -= first.size
+        if first.error is not None:
+            raise first.error
+        return first.task, first.future.result()
+
+    def drop(self) -> None:
+        """Have done with the first task, whatever comes of it."""
+        first = self._window.popleft()
+        self._held -= first.size
+        first.is_dropped = True
+        first.future.cancel()
+
     def close(self) -> None:
-        """End whatever was started."""
+        """Nobody waits for any of them any more."""
+        while self._window:
+            self.drop()
+
+    def _take_in(self, wanted: _OpenTask) -> None:
+        """Wait for what comes of a task; meanwhile the others go on."""
+        while not wanted.is_through:
+            self._fill(lambda: self._open)
+            self._take()
+
+    def _fill(self, count: Callable[[], int]) -> None:
+        """Submit tasks, until there are as many as may be open.
+
+        Args:
+            count: of those that are there. While the first is waited for that is all open ones; otherwise those count
+                too that are through, as whoever tells of them is slower than those who judge.
+        """
+        while count() < self._executor.most_open and self._held < MOST_HELD:
+            task = next(self._tasks, None)
+            if task is None:
+                return
+            opened = _OpenTask(task)
+            self._window.append(opened)
+            self._submit(opened)
+
+    def _submit(self, opened: _OpenTask) -> None:
+        self._open += 1
+        opened.future = self._executor.submit(opened.task)
+        opened.future.add_done_callback(lambda _: self._finished.put(opened))
+
+    def _take(self) -> None:
+        """Take in a task that is judged, or whose process was lost; waits for one, but not for long."""
+        try:
+            opened = self._finished.get(timeout=LONGEST_WAIT)
+        except Empty:
+            self._executor.check()
+            return
+        self._open -= 1
+        if opened.is_dropped:
+            return
+        error = opened.future.exception()
+        if isinstance(error, ProcessLost):
+            self._executor.losses[error.how] += 1
+            opened.lost += 1
+            if opened.lost < MOST_LOST:
+                self._submit(opened)
+                return
+            error = WorkerError(
+                f"{opened.lost} worker processes were lost over {opened.task}, the last one {error}; the run is "
+                "incomplete, and --resume goes on with it"
+            )
+        opened.error, opened.is_through = error, True
+        if error is None:
+            opened.size = sum(len(judged.records) for judged in opened.future.result().backends)
+            opened.task = opened.task.emptied()
+            self._held += opened.size
 
 
-class InProcess(BlockExecutor):
-    """Judges tasks in this process.
+class InProcess(Executor):
+    """Judges tasks in this process, each as it is submitted.
 
     Args:
         judges: of the backends.
@@ -79,110 +253,32 @@ class InProcess(BlockExecutor):
     """
 
     def __init__(self, judges: Sequence[Judge], *, one_by_one: bool = False) -> None:
-        super().__init__()
+        super().__init__([judge.backend_name for judge in judges])
         self._judges = [TaskJudge(judge, one_by_one=one_by_one) for judge in judges]
 
     def capabilities(self) -> list[Capabilities]:
         return [each.judge.capabilities for each in self._judges]
 
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
-        """As `BlockExecutor` has it, record by record; tasks are taken as they are needed.
+    @property
+    def most_open(self) -> int:
+        return 1
+
+    def submit(self, task: Task) -> Future[TaskOutcome]:
+        future: Future[TaskOutcome] = Future()
+        try:
+            future.set_result(self.judge(task))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    def judge(self, task: Task) -> TaskOutcome:
+        """What comes of a task.
 
         Raises:
             CorpusError: a line is not as it was written.
         """
-        self.given_up, self.unrecorded = "", ()
-        for task in filter(wants, tasks):
-            read = task.read()
-            for judge, stream in zip(self._judges, streams, strict=True):
-                try:
-                    for record in judge.records(read):
-                        stream.record(record)
-                except GivenUp as reason:
-                    self.given_up, self.unrecorded = str(reason), reason.lost
-                    return self.given_up
-            for stream in streams:
-                stream.mark(task.name)
-        return ""
+        read = task.read()
+        return TaskOutcome(tuple(judge.judged(read) for judge in self._judges))
 
     def close(self) -> None:
         """Nothing: there is nothing to end."""
-
-
-class RemoteExecutor(BlockExecutor, Generic[_P]):
-    """Judges tasks in other processes, of which any may be lost; records come back encoded.
-
-    Args:
-        setup: what they need.
-    """
-
-    def __init__(self, setup: JudgeSetup) -> None:
-        super().__init__()
-        self.setup = setup
-
-    def encoded(
-        self, tasks: Iterable[Task], wants: Callable[[Task], bool] = _always
-    ) -> Iterator[tuple[Task, list[list[EncodedRecord]]]]:
-        """The tasks in order, each with the records of each backend; some tasks are taken ahead.
-
-        It ends early, and `given_up` says why, where a backend took down too many processes of its own.
-
-        Raises:
-            BackendError: a backend cannot be had.
-            CorpusError: a line is not as it was written.
-            WorkerError: processes were lost over the same task again and again, or one had a fault of its own.
-        """
-        self.given_up, self.unrecorded = "", ()
-        losses = [LossTally()] * len(self.setup.backends)
-        tasks = iter(tasks)
-        under_way: deque[tuple[Task, _P]] = deque()
-        try:
-            while True:
-                while len(under_way) <= self._most_under_way() and (task := next(tasks, None)) is not None:
-                    under_way.append((task, self._submit(task)))
-                if not under_way:
-                    return
-                task, pending = under_way.popleft()
-                if not wants(task):  # any more
-                    self._let_go([pending])
-                    continue
-                outcome, records = self._outcome(task, pending)
-                self.given_up, self.unrecorded = outcome.given_up, outcome.unrecorded
-                yield task, records
-                losses = [before.plus(more) for before, more in zip(losses, outcome.losses, strict=True)]
-                self.given_up = self.given_up or next(
-                    filter(None, map(self._too_many, self.setup.backends, losses)), ""
-                )
-                if self.given_up:
-                    return
-        finally:
-            self._let_go([pending for _, pending in under_way])
-
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> str:
-        """As `BlockExecutor` has it; errors as for `encoded`."""
-        for task, by_backend in self.encoded(tasks, wants):
-            for stream, records in zip(streams, by_backend, strict=True):
-                for record in records:
-                    stream.record(record)
-                if not self.given_up:
-                    stream.mark(task.name)
-        return self.given_up
-
-    @abstractmethod
-    def _most_under_way(self) -> int:
-        """How many tasks to have taken ahead."""
-
-    @abstractmethod
-    def _submit(self, task: Task) -> _P:
-        """Have a task judged."""
-
-    @abstractmethod
-    def _outcome(self, task: Task, pending: _P) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
-        """What came of a task that was submitted, when it has, and its records; errors as of `encoded`."""
-
-    @abstractmethod
-    def _let_go(self, pending: Sequence[_P]) -> None:
-        """Nobody waits for these any more."""
-
-    def _too_many(self, backend: str, count: LossTally) -> str:
-        return why_given_up(count) if self.setup.isolated else too_many(backend, count)

@@ -1,4 +1,4 @@
-"""What the process that reads and writes says to a worker, and what the worker answers; as `framing` has it."""
+"""What the process that reads and writes says to one that judges, and what that answers; as `framing` has it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,15 @@ from collections.abc import Callable
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.backends.processes.losses import Loss, LossTally
+from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.conformance.workers.tasks import Task
+from dml_conformance.conformance.workers.tasks import JudgedTask, Task
 
 
 class Begin(msgspec.Struct, frozen=True, tag=True):
-    """The first message to a worker.
-
-    Attributes:
-        setup: what it judges by.
-        loads: whether it makes its backends at once, and says what they claim; otherwise it makes them when needed.
-    """
+    """Load backends, and say what they claim; what follows is judged on them."""
 
     setup: JudgeSetup
-    loads: bool
 
 
 class FindDevices(msgspec.Struct, frozen=True, tag=True):
@@ -31,32 +25,10 @@ class FindDevices(msgspec.Struct, frozen=True, tag=True):
     backends: tuple[str, ...]
 
 
-class Suspicion(msgspec.Struct, frozen=True):
-    """A worker was lost while it was in a backend.
-
-    Attributes:
-        backend: which of the setup's; None where it is not known.
-        how: it ended, to follow `the process`.
-        timed_out: whether it was ended because it took too long.
-    """
-
-    backend: int | None
-    how: str
-    timed_out: bool
-
-
 class Assignment(msgspec.Struct, frozen=True, tag=True):
-    """Judge a task.
-
-    Attributes:
-        task: as `packed` makes it.
-        quarantined: of these backends, by number, each case is executed alone and in a process of the backend's own.
-        suspicions: why.
-    """
+    """Judge a task, which is as `packed` makes it."""
 
     task: bytes
-    quarantined: tuple[int, ...] = ()
-    suspicions: tuple[Suspicion, ...] = ()
 
 
 Request = Begin | FindDevices | Assignment
@@ -75,31 +47,25 @@ class Devices(msgspec.Struct, frozen=True, tag=True):
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, tag=True):
-    """A task was judged.
+    """A task was judged, on each backend."""
 
-    Attributes:
-        records: of each backend, as `encode_records` makes them.
-        losses: of each backend.
-        given_up: why the rest of the task was not judged on some backend; "" where it was.
-        unrecorded: processes that were lost and that no record tells of, as the backend was given up over them.
-    """
-
-    records: tuple[bytes, ...]
-    losses: tuple[LossTally, ...]
-    given_up: str = ""
-    unrecorded: tuple[Loss, ...] = ()
+    backends: tuple[JudgedTask, ...]
 
 
 class WorkerFault(msgspec.Struct, frozen=True, tag=True):
     """An exception.
 
     Attributes:
-        kind: `CorpusError`, `BackendError`, or the name of another class.
+        kind: the name of its class.
         text: what it says.
     """
 
     kind: str
     text: str
+
+    @classmethod
+    def of(cls, error: Exception) -> WorkerFault:
+        return cls(type(error).__name__, encodable(" ".join(str(error).split())))
 
 
 Reply = WorkerClaims | Devices | TaskOutcome | WorkerFault

@@ -27,11 +27,9 @@ class JudgeSetup:
         reading: what counts as the specification.
         one_by_one: execute every case alone, also on a backend that takes batches.
         repeat: how often each case is executed.
-        limits: of a backend in a process of its own.
+        limits: of each backend, which is in a process of its own; None where it is in the one that judges.
         places: names that the backends are loaded by, each time one for each of them; the first process takes the
             first place, and so on, and after the last one the first again. Empty where it is the names above.
-        isolated: whether each backend has one more process, beside the one that judges. It costs time that only a
-            campaign has, whose cases are judged one by one; a sweep judges in the backend's own process.
         claims: what each backend is held to; empty where it is all that it claims.
         digests_outputs: as of a judge.
         profile: the bounds that results of arithmetic are held to.
@@ -41,9 +39,8 @@ class JudgeSetup:
     reading: Reading = Reading.DOCUMENTED
     one_by_one: bool = False
     repeat: int = REPEAT
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits | None = field(default_factory=Limits)
     places: tuple[tuple[str, ...], ...] = ()
-    isolated: bool = False
     claims: tuple[Capabilities, ...] = ()
     digests_outputs: bool = False
     profile: Profile = DIRECTML
@@ -56,7 +53,6 @@ class JudgeSetup:
             judge.reading,
             repeat=judge.repeat,
             limits=limits,
-            isolated=True,
             claims=(judge.capabilities,),
             digests_outputs=judge.digests_outputs,
             profile=judge.profile,
@@ -84,13 +80,13 @@ class JudgeSetup:
         )
 
     def load(self, number: int) -> Backend:
-        """The backend of this number, in a process of its own if that is asked for.
+        """The backend of this number.
 
         Raises:
             BackendError: it cannot be had.
         """
         name = self.loaded_names[number]
-        return IsolatedBackend(name, self.limits) if self.isolated else load_backend(name)
+        return load_backend(name) if self.limits is None else IsolatedBackend(name, self.limits)
 
     def judges(self) -> list[Judge]:
         """A judge for each backend; errors as of `load`."""

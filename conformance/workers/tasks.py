@@ -6,16 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.losses import Loss, LossTally
 from dml_conformance.conformance.exchange.corpus import CorpusLine, read_case
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.judge.losses import with_losses
+from dml_conformance.conformance.judge.losses import tally_of, with_losses
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.records import Phase, Record
+from dml_conformance.reports.model.encoded import encode_records
+from dml_conformance.reports.model.records import Phase, Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import slots
+from dml_conformance.spec.validator import Outcome
 
-# Cases of a block that are judged one by one; a slow backend has lost no more of them when a run is interrupted.
+# Cases of a block that are judged one by one; of a slow backend no more are begun and not through.
 BLOCK_CASES = 32
 
 
@@ -58,8 +63,17 @@ class CaseBlock(NamedTuple):
         lines = zip(self.numbers, self.contents, strict=True)
         return self._replace(cases=tuple([read_case(self.name, CorpusLine(*line)) for line in lines]))
 
+    @property
+    def weight(self) -> int:
+        """Bytes of the tensors that are executed, as far as they are known."""
+        return sum(map(executed_bytes, self.cases))
+
+    def emptied(self) -> CaseBlock:
+        """The same without its cases, when they are judged."""
+        return self._replace(cases=(), contents=())
+
     def __str__(self) -> str:
-        return f"the same {self.size} cases" if self.numbers else repr(self.name)
+        return f"lines {self.numbers[0]} to {self.numbers[-1]} of {self.name}" if self.numbers else repr(self.name)
 
 
 class SearchTask(NamedTuple):
@@ -81,8 +95,17 @@ class SearchTask(NamedTuple):
     examples: int
     seed: int
 
+    @property
+    def weight(self) -> int:
+        """Nothing: what it comes upon is small."""
+        return 0
+
     def read(self) -> SearchTask:
         """Itself; its cases are made when it is judged."""
+        return self
+
+    def emptied(self) -> SearchTask:
+        """Itself."""
         return self
 
     def __str__(self) -> str:
@@ -90,6 +113,30 @@ class SearchTask(NamedTuple):
 
 
 Task = CaseBlock | SearchTask
+HEAVY_BYTES = 2**24  # of tensors that end a block, so that large cases are judged at the same time
+
+
+def executed_bytes(case: Case) -> int:
+    """Bytes of the tensors of a case that is executed; 0 of one that is decided alone."""
+    if case.data is None or case.outcome is not Outcome.ACCEPT:
+        return 0
+    return sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in slots(case.desc)) // 8
+
+
+class JudgedTask(NamedTuple):
+    """What came of a task on one backend.
+
+    Attributes:
+        records: as `encode_records` makes them.
+        losses: how many processes the backend lost over it.
+        given_up: why the rest was not judged; "" where it was.
+        unrecorded: processes that were lost over that, and that no record tells of.
+    """
+
+    records: bytes
+    losses: LossTally
+    given_up: str = ""
+    unrecorded: tuple[Loss, ...] = ()
 
 
 class TaskJudge:
@@ -120,6 +167,18 @@ class TaskJudge:
         if not isinstance(self.judge.backend, IsolatedBackend):
             return records
         return with_losses(records, self.judge.backend, in_the_end=isinstance(task, SearchTask))
+
+    def judged(self, task: Task) -> JudgedTask:
+        """What comes of a task; raises CorpusError."""
+        before = tally_of(self.judge.backend)
+        records, given_up, unrecorded = [], "", tuple[Loss, ...]()
+        try:
+            for record in self.records(task):
+                records.append(record)
+        except GivenUp as reason:
+            given_up, unrecorded = str(reason), reason.lost
+        losses = tally_of(self.judge.backend).since(before)
+        return JudgedTask(encode_records(records), losses, given_up, unrecorded)
 
     def _records(self, task: Task) -> Iterator[Record]:
         if isinstance(task, SearchTask):

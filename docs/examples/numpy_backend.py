@@ -115,10 +115,10 @@ class NumPyBackend(ReferenceBackend):
         return msgspec.structs.replace(super().capabilities(), name="numpy")
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
-        target = desc.output_tensor
-        if not target.data_type.is_float or desc.operator not in FORMULAS or not _is_plain(desc):
+        if desc.operator not in FORMULAS or not desc.output_tensor.data_type.is_float or not _is_plain(desc):
             super().execute(desc, level, inputs, outputs)
             return
+        target = desc.output_tensor
         arrays = (as_numbers(bits(inputs[of.key], of.tensor), of.tensor.data_type) for of in input_slots(desc))
         with np.errstate(all="ignore"):
             results = FORMULAS[desc.operator](desc, *(each.astype(F) for each in arrays))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dml_conformance.documents.check import (
     computed_checks,
     example_checks,
-    fact_checks,
     field_checks,
     registry_checks,
     table_checks,
@@ -28,7 +27,6 @@ CHECKS: tuple[PageCheck, ...] = (
     *example_checks.CHECKS,
     *computed_checks.CHECKS,
     *registry_checks.CHECKS,
-    *fact_checks.CHECKS,
 )
 STATEMENTS: tuple[CheckStatement, ...] = tuple(check.described for check in CHECKS)
 
@@ -36,8 +34,8 @@ STATEMENTS: tuple[CheckStatement, ...] = tuple(check.described for check in CHEC
 def check_page(page: Page) -> list[PageFinding]:
     """Every check of one page on its own, by place.
 
-    An operator that the registry does not know is held against its own page and the facts, and a note says so.
+    An operator that the registry does not know is held against its own page, and a note says so.
     """
-    subject = PageSubject.of(page)
+    subject = PageSubject.corrected(page)
     found = [finding for check in CHECKS for finding in check.findings(subject)]
     return sorted(found, key=lambda finding: (finding.place, finding.id))

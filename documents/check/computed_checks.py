@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import count, takewhile
 from typing import Any
@@ -15,6 +16,7 @@ from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
+    SIZES,
     PageSubject,
     Spot,
     WorkedExample,
@@ -27,13 +29,15 @@ from dml_conformance.spec.examples import examples, flattened, nesting
 from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, tensor_at, with_tensors
+from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
 _MOST_BYTES = 2**24  # of a tensor whose example is computed
+_LIST = re.compile(r"\{\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\}")
+_COUNT = re.compile(r"=\s*(\d{1,9})(?!\d)")
 
 # Rules that the page's own statements are checked for elsewhere: (rule, what states it on the page).
 _BY_TABLES = frozenset({"data-types", "dimension-counts"})
@@ -178,8 +182,8 @@ def _values(subject: PageSubject) -> Iterator[Remark]:
         if desc is None or not _filled(example, desc):
             continue
         elements = {slot.key: _printed(example, slot.name) for slot in inputs(desc)}
-        for name, (computed, is_open) in run_reference(desc, explicit(elements)).items():
-            yield from _value_remarks(spec, example, name, computed, is_open)
+        for name, result in run_reference(desc, explicit(elements)).items():
+            yield from _value_remarks(spec, example, name, result.elements, result.open)
 
 
 def _value_remarks(
@@ -258,27 +262,37 @@ def _filled(example: WorkedExample, desc: OperatorDesc) -> bool:
 
 @CHECKS.add("figure-impossible", Severity.WARNING)
 def _impossible(subject: PageSubject) -> Iterator[Remark]:
-    """The sizes in illustrations could be those of a tensor."""
-    if subject.spec is None:
-        return
-    fields = {field.name for field in subject.spec.tensor_fields}
-    known = next((example for example in examples().values() if example.operator == subject.spec.name), None)
-    for figure in subject.illustrations:
-        if known is None or figure.tensor not in fields:
+    """The sizes in illustrations could be those of a tensor.
+
+    An illustration shows on a tensor's sizes which dimensions a count selects: `IndicesTensor.Sizes` {1,1,4,6} of which
+    {1,4,6} count.
+    """
+    spec = subject.spec
+    known = next((e for e in examples().values() if spec is not None and e.operator == spec.name), None)
+    for member in subject.page.members if known is not None else ():
+        field, text = subject.fields.get(member.name.english), " ".join(quoted.english for quoted in member.text)
+        lists, counts = _LIST.findall(text), _COUNT.findall(text)
+        tensors = [m.field for m in subject.mentions(text) if m.field in subject.tensors and m.property == SIZES]
+        is_count = field is not None and not field.is_tensor and not field.is_array
+        if known is None or not is_count or len(lists) != 2 or len(counts) != 1 or not tensors:
             continue
-        desc: Any = known.with_types()
-        ones = (1,) * len(figure.sizes)
-        sized = {slot.key: figure.sizes if slot.field.name == figure.tensor else ones for slot in slots(desc)}
-        for key, sizes in sized.items():
-            tensor = tensor_at(desc, key)
-            assert tensor is not None
-            desc = with_tensors(desc, {key: msgspec.structs.replace(tensor, sizes=sizes, strides=None)})
-        for violation in decide(desc, HIGHEST).violations:
-            if violation.where.startswith(f"{figure.tensor}.Sizes[") and violation.rule.erratum is None:
+        at = next((quoted for quoted in member.text if _LIST.search(quoted.english)), member.text[0])
+        tensor, sizes = tensors[0], tuple(map(int, lists[0].split(",")))
+        for violation in decide(_with_sizes(known.with_types(), tensor, sizes), HIGHEST).violations:
+            if violation.where.startswith(f"{tensor}.Sizes[") and violation.rule.erratum is None:
                 yield Remark(
-                    f"{figure.field}/{violation.rule.id.partition('.')[2]}",
-                    figure.quoted,
-                    f"{figure.tensor}.Sizes {braces(figure.sizes)}: {violation.found}",
+                    f"{member.name.english}/{violation.rule.id.partition('.')[2]}",
+                    at,
+                    f"{tensor}.Sizes {braces(sizes)}: {violation.found}",
                     violation.rule.remedy,
                     f"rule {violation.rule.id}: {violation.rule.statement}",
                 )
+
+
+def _with_sizes(desc: OperatorDesc, tensor: str, sizes: tuple[int, ...]) -> OperatorDesc:
+    """The descriptor with these sizes for one tensor, and ones for all others."""
+    changed = {}
+    for slot in slots(desc):
+        new = sizes if slot.field.name == tensor else (1,) * len(sizes)
+        changed[slot.key] = msgspec.structs.replace(slot.tensor, sizes=new, strides=None)
+    return with_tensors(desc, changed)

@@ -33,7 +33,7 @@ from dml_conformance.documents.read.model import (
     Value,
 )
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.examples import flattened, nesting
+from dml_conformance.spec.examples import nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.tensor import braces
 from dml_conformance.strategies.values import NUMPY_TYPE
@@ -251,19 +251,6 @@ def _filling(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(where, tensor.values, found, braces(sizes), f"the sizes printed for {name}")
 
 
-@CHECKS.add("example-storable", Severity.ERROR)
-def _storable(subject: PageSubject) -> Iterator[Remark]:
-    """The elements of an example are values of its type."""
-    for where, example, name, tensor in _tensors(subject):
-        data_type = DataType.__members__.get(example.data_types.get(name, ""))
-        if data_type is None or data_type not in NUMPY_TYPE or tensor.values is None or tensor.values.value is None:
-            continue
-        wrong = next((v for v in flattened(tensor.values.value) if not storable(v, data_type)), None)
-        if wrong is not None:
-            expected, why = f"values of {data_type.name}", f"the data type printed for {name}"
-            yield Remark(where, tensor.values, f"the element {wrong}", expected, why)
-
-
 def storable(value: Any, data_type: DataType) -> bool:
     """Whether a data type has a value: an integer exactly, a real number within its range."""
     if not isinstance(value, int | float):
@@ -433,8 +420,6 @@ def _formulas(subject: PageSubject) -> Iterator[Remark]:
     for printed in subject.formulas:
         formula = printed.formula
         for example in subject.examples:
-            if formula is None:
-                break
             sizes = example.sizes.get(formula.target)
             environment = example.environment
             if sizes is None or not formula.names <= environment.names:
@@ -445,36 +430,3 @@ def _formulas(subject: PageSubject) -> Iterator[Remark]:
                 spot = named(f"{formula.target}.Sizes", value)
                 found = f"the example has {braces(sizes)}, the formula gives {gives}"
                 yield Remark(f"{example.number}/{formula.target}", spot, found, "the same from both", printed.cited)
-
-
-@CHECKS.add("formula-range", Severity.ERROR)
-def _indices(subject: PageSubject) -> Iterator[Remark]:
-    """The interval of a formula has every dimension."""
-    members = {member.name.english: member for member in subject.page.members}
-    for printed in subject.formulas:
-        formula = printed.formula
-        if formula is None or not formula.index or formula.target not in members:
-            continue
-        intervals = subject.ranges(members[formula.target])
-        for example in subject.examples if len(intervals) == 1 else ():
-            count = len(example.sizes.get(formula.target, ()))
-            tried = range(-1, count + 2)
-            within = [contains(intervals[0], value, example.environment) for value in tried]
-            wrong = [v for v, has in zip(tried, within, strict=True) if has is not None and has != (0 <= v < count)]
-            if wrong and count:
-                found = f"{formula.index} = {wrong[0]} is {'left out' if 0 <= wrong[0] < count else 'within'}"
-                expected = f"0 to {count - 1} for the {count} dimensions of example {example.number}"
-                yield Remark(formula.target, intervals[0], found, expected, printed.cited)
-                break
-
-
-@CHECKS.add("formula-unreadable", Severity.NOTE, "what can be evaluated")
-def _unread_formulas(subject: PageSubject) -> Iterator[Remark]:
-    """Every formula can be compared."""
-    for number, printed in enumerate(subject.formulas, 1):
-        problem = printed.problem
-        if printed.formula is not None:
-            problem = subject.unknown_among(printed.formula.names)
-        if problem:
-            found = f"not compared with the examples: {problem}"
-            yield Remark(str(number), printed, found, "a formula of fields, sizes, slices and + - * /")

@@ -21,7 +21,6 @@ from dml_conformance.documents.read.model import (
     FieldSection,
     Page,
     PageExample,
-    Place,
     PrintedInterval,
     Value,
 )
@@ -34,7 +33,7 @@ _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
 
 
 class Topic(StrEnum):
-    """What a fact is about; the end of the name of the check that compares it."""
+    """What a fact is about."""
 
     SYNTAX = "syntax"
     STRUCTURE = "structure"
@@ -65,16 +64,12 @@ class Fact(msgspec.Struct, frozen=True):
             subject begins with that one's.
         value: in a form that is the same on every page that says the same.
         shown: the value as a reader would write it.
-        place: where it stands.
-        text: that stands there.
     """
 
     topic: Topic
     subject: str
     value: str
     shown: str
-    place: Place
-    text: str
 
 
 def facts_of(page: Page) -> dict[str, Fact]:
@@ -95,8 +90,8 @@ def _facts(page: Page) -> Iterator[Fact]:
     for member in page.members:
         yield from _member_facts(member, subject)
     if subject.introduced_in is not None:
-        label, sentence = subject.introduced_in
-        yield Fact(Topic.INTRODUCED_IN, "introduced-in", label, label, sentence.place, sentence.text)
+        label, _ = subject.introduced_in
+        yield Fact(Topic.INTRODUCED_IN, "introduced-in", label, label)
     for table in subject.tables:
         yield from _table_facts(table)
     for example in page.examples:
@@ -107,31 +102,26 @@ def _facts(page: Page) -> Iterator[Fact]:
 def _syntax_facts(page: Page) -> Iterator[Fact]:
     if not page.declarations:
         return
-    place, structure = page.declarations[0].place, page.structure or ""
-    order = _BETWEEN.join(declaration.name for declaration in page.declarations)
-    yield Fact(Topic.SYNTAX, "syntax", "", "a syntax block", place, order)
-    yield Fact(Topic.STRUCTURE, "syntax/structure", structure, structure, place, structure)
-    yield Fact(Topic.FIELD_ORDER, "syntax/order", order, order, place, order)
+    structure, order = page.structure or "", _BETWEEN.join(declaration.name for declaration in page.declarations)
+    yield Fact(Topic.SYNTAX, "syntax", "", "a syntax block")
+    yield Fact(Topic.STRUCTURE, "syntax/structure", structure, structure)
+    yield Fact(Topic.FIELD_ORDER, "syntax/order", order, order)
     for declaration in page.declarations:
-        name, kind, place = declaration.name, declaration.type, declaration.place
-        yield Fact(Topic.FIELD, f"syntax/{name}", "", name, place, declaration.text)
-        yield Fact(Topic.FIELD_TYPE, f"syntax/{name}/type", compact(kind), kind, place, declaration.text)
+        yield Fact(Topic.FIELD, f"syntax/{declaration.name}", "", declaration.name)
+        yield Fact(Topic.FIELD_TYPE, f"syntax/{declaration.name}/type", compact(declaration.type), declaration.type)
 
 
 def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
-    name, subject = member.name, f"member/{member.name.english}"
-    yield Fact(Topic.MEMBER, subject, "", name.english, name.place, name.text)
-    shown, line = type_of(member), member.type_line or name
+    subject, shown = f"member/{member.name.english}", type_of(member)
+    yield Fact(Topic.MEMBER, subject, "", member.name.english)
     if shown is not None:
-        yield Fact(Topic.MEMBER_TYPE, f"{subject}/type", compact(shown), shown, line.place, line.text)
+        yield Fact(Topic.MEMBER_TYPE, f"{subject}/type", compact(shown), shown)
     for interval in page.ranges(member):
-        text = interval.text
-        yield Fact(Topic.RANGE, f"{subject}/range", range_value(interval), text, interval.place, text)
-    named = [(label, quoted) for quoted in member.text for label in levels_in(quoted.english)]
+        yield Fact(Topic.RANGE, f"{subject}/range", range_value(interval), interval.text)
+    named = {label for quoted in member.text for label in levels_in(quoted.english)}
     if named:
-        levels = _BETWEEN.join(sorted({label for label, _ in named}))
-        quoted = named[0][1]
-        yield Fact(Topic.MEMBER_LEVEL, f"{subject}/levels", levels, levels, quoted.place, quoted.text)
+        levels = _BETWEEN.join(sorted(named))
+        yield Fact(Topic.MEMBER_LEVEL, f"{subject}/levels", levels, levels)
 
 
 def range_value(interval: PrintedInterval) -> str:
@@ -144,14 +134,13 @@ def range_value(interval: PrintedInterval) -> str:
 
 
 def _table_facts(table: Table) -> Iterator[Fact]:
-    heading, subject = table.heading, f"table/{table.label}"
-    yield Fact(Topic.TABLE, subject, "", table.label, heading.place, heading.text)
+    subject = f"table/{table.label}"
+    yield Fact(Topic.TABLE, subject, "", table.label)
     counted: Counter[str] = Counter()
     for row in table.every_row:
         counted[row.tensor] += 1
         of_row = f"{subject}/{row.tensor}" + (f"#{counted[row.tensor]}" if counted[row.tensor] > 1 else "")
-        text = " | ".join(cell.text for cell in row.cells)
-        yield Fact(Topic.TENSOR, of_row, "", row.tensor, row.place, text)
+        yield Fact(Topic.TENSOR, of_row, "", row.tensor)
         counts = None if row.dimension_counts is None else _BETWEEN.join(map(str, sorted(row.dimension_counts)))
         types = None if row.data_types is None else _BETWEEN.join(sorted(row.data_types))
         for topic, column, value in (
@@ -160,17 +149,15 @@ def _table_facts(table: Table) -> Iterator[Fact]:
             (Topic.DATA_TYPES, "data_types", types),
         ):
             if value is not None:
-                cell = row.quoted(column)
-                yield Fact(topic, f"{of_row}/{topic}", value, cell.english, cell.place, cell.text)
+                yield Fact(topic, f"{of_row}/{topic}", value, row.quoted(column).english)
     if counted:
         names = _BETWEEN.join(row.tensor for row in table.every_row)
-        yield Fact(Topic.ROW_ORDER, f"{subject}/row-order", names, names, table.every_row[0].place, names)
+        yield Fact(Topic.ROW_ORDER, f"{subject}/row-order", names, names)
 
 
 def _example_facts(example: PageExample) -> Iterator[Fact]:
     subject = f"example/{example.number}"
-    title = example.title.text if example.title else subject
-    yield Fact(Topic.EXAMPLE, subject, "", title, example.place, title)
+    yield Fact(Topic.EXAMPLE, subject, "", example.title.text if example.title else subject)
     for name, value in example.attributes.items():
         yield _value_fact(f"{subject}/{name}", value)
     counted: Counter[str] = Counter()
@@ -178,14 +165,14 @@ def _example_facts(example: PageExample) -> Iterator[Fact]:
         label = tensor.label.text
         counted[label] += 1
         of_tensor = f"{subject}/{label}" + (f"#{counted[label]}" if counted[label] > 1 else "")
-        yield Fact(Topic.EXAMPLE_VALUE, of_tensor, "", label, tensor.label.place, label)
+        yield Fact(Topic.EXAMPLE_VALUE, of_tensor, "", label)
         yield from (_value_fact(f"{of_tensor}/{name}", value) for name, value in tensor.printed.items())
 
 
 def _value_fact(subject: str, value: Value) -> Fact:
     # Scraped text loses commas and rows: how the elements are nested is a matter of print, which they are is not.
     elements = ",".join(map(str, flattened(value.text if value.value is None else value.value)))
-    return Fact(Topic.EXAMPLE_VALUE, subject, elements, value.text, value.place, value.text)
+    return Fact(Topic.EXAMPLE_VALUE, subject, elements, value.text)
 
 
 def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
@@ -196,7 +183,7 @@ def _code_facts(blocks: tuple[CodeBlock, ...]) -> Iterator[Fact]:
     for block in blocks:
         if block.role not in ("syntax", "example"):
             code = compact(re.sub(r"//[^\n]*", "", block.text))
-            yield Fact(Topic.CODE, f"code/{block.section}", code, block.text, block.place, block.text)
+            yield Fact(Topic.CODE, f"code/{block.section}", code, block.text)
 
 
 def differing(pages: Sequence[Mapping[str, Fact]]) -> Iterator[tuple[str, list[list[int]]]]:

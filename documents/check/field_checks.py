@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
-from itertools import takewhile
+from functools import cache, lru_cache
+from itertools import islice, takewhile
 from pathlib import PurePath
 
-from dml_conformance.documents.check.checks import CheckList, Remark, listed, misplaced, repeated
-from dml_conformance.documents.check.formulas import FormulaError, number_of
+from dml_conformance.documents.check.checks import CheckList, Fragment, Remark, listed, misplaced, repeated
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
     Mention,
@@ -24,9 +24,10 @@ from dml_conformance.documents.check.subject import (
 )
 from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.words import levels_in
+from dml_conformance.spec.field_kinds import enumerations
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
-from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.registry import operators
 
 _STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
 _VERSION_BEHIND = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR([0-9])_DESC")
@@ -40,7 +41,7 @@ _QUALIFIED = re.compile(r"([A-Za-z]+)\.([A-Z][a-z]+)(?![A-Za-z0-9_])", re.ASCII)
 # How alike a word and a name must be for the name to be meant, 1 being the same; behind a field's dot stands a name.
 _ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
 _LONGEST_AND = 6  # characters of the longest "and" of a language, with its spaces
-_MOST_WORDS, _LONGEST_NAME = 2_000, 60
+_MOST_WORDS, _MOST_NAMES, _LONGEST_NAME = 2_000, 500, 60
 
 CHECKS = CheckList()
 
@@ -105,6 +106,16 @@ def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
     if not subject.page.declarations and not subject.is_source:
         expected = "a syntax block with the fields, their types and their order"
         yield Remark("syntax", subject.top, "no declaration of the structure that could be read", expected)
+
+
+@CHECKS.add("field-misspelt", Severity.ERROR, "the fields of the structure")
+def _misspelt_fields(subject: PageSubject) -> Iterator[Remark]:
+    """No field is misspelt in the syntax block, above its section or in a table.
+
+    Everything else is read as if its name were right, so that this is the only finding.
+    """
+    for found in subject.misspelt:
+        yield Remark(f"{found.part}/{found.meant}", Spot(found.place, found.name), found.name, found.meant)
 
 
 @CHECKS.add("field-twice", Severity.ERROR)
@@ -259,8 +270,8 @@ def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
     """No name in the text is almost one that exists.
 
     Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
-    language too. Names may stand without anything between them, as in text that has lost its markup. `WindowSize` is
-    one of the `WindowSizes`.
+    language too, and in formulas; tensors that are set as names are those of `name-unknown`. Names may stand without
+    anything between them, as in text that has lost its markup. `WindowSize` is one of the `WindowSizes`.
     """
     known = [*subject.field_names, *TENSOR_FIELDS]
     longest_first = sorted((*known, "Tensor"), key=len, reverse=True)
@@ -278,8 +289,50 @@ def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
                 is_right = names.fullmatch(name) or (candidates is known and name in entries)
                 close = [] if is_right else get_close_matches(name, candidates, 1, alike)
                 meant[word] = close[0] if close else ""
-            if meant.get(word) and word not in (*quoted.marked, *quoted.original_marked):
+            is_marked = word in (*quoted.marked, *quoted.original_marked)
+            if meant.get(word) and not (is_marked and _TENSOR_NAME.fullmatch(word.partition(".")[0])):
                 yield Remark(word, quoted, word, meant[word])
+    formulas = [block for block in subject.page.code_blocks if block.role in ("formula", "pseudocode")]
+    in_code = {word: block for block in reversed(formulas) for word in _CAMEL_CASE.findall(block.text)}
+    for word, block in islice(in_code.items(), _MOST_NAMES):
+        close = [] if word in known or word in entries else get_close_matches(word, subject.field_names, 1, _ALIKE)
+        if close:
+            yield Remark(word, block, word, close[0])
+
+
+@CHECKS.add("enumerator-unknown", Severity.WARNING, "the enumerations in DirectML.h")
+def _unknown_enumerators(subject: PageSubject) -> Iterator[Remark]:
+    """Every enumerator and enumeration named exists.
+
+    A name that is like none may be of something else in the header, unless it begins as an enumerator does.
+    """
+    texts: list[tuple[Fragment, str]] = [(block, block.text) for block in subject.page.code_blocks]
+    texts += ((passage.quoted, passage.quoted.english) for passage in subject.page.passages)
+    meant: dict[str, str] = {}
+    for at, text in texts:
+        for name in dict.fromkeys(_ENUMERATOR.findall(text)):
+            if name not in meant and len(meant) < _MOST_NAMES:
+                meant[name] = _enumerator_meant(name)
+            if meant.get(name):
+                yield Remark(name, at, name, meant[name])
+
+
+@cache
+def _known_names() -> tuple[str, ...]:
+    """The names in the header that begin with DML_, as far as operators and their fields have them."""
+    values = (f"{name}_{value}" for name, kind in enumerations().items() for value in kind.enum.__members__)
+    return (*enumerations(), *values, *(f"DML_OPERATOR_{name}" for name in operators()))
+
+
+@lru_cache(maxsize=4 * _MOST_NAMES)
+def _enumerator_meant(name: str) -> str:
+    """What should stand there; "" where the name is right, or may be."""
+    if name in _known_names() or len(name) > _LONGEST_NAME:
+        return ""
+    if close := get_close_matches(name, _known_names(), 1, _ALIKE):
+        return close[0]
+    of = next((known for known in enumerations() if name.startswith(f"{known}_")), None)
+    return "" if of is None else f"one of {listed(f'{of}_{value}' for value in enumerations()[of].enum.__members__)}"
 
 
 def _prose(subject: PageSubject) -> Iterator[Quoted]:
@@ -322,49 +375,3 @@ def _unlike_properties(subject: PageSubject) -> Iterator[Remark]:
 def _side_by_side(between: str) -> bool:
     """Whether the text between two names is no more than `and`, a comma or nothing."""
     return len(between) <= _LONGEST_AND and not any(character.isdigit() for character in between)
-
-
-@CHECKS.add("range-unreadable", Severity.WARNING, "the syntax block")
-def _unreadable_ranges(subject: PageSubject) -> Iterator[Remark]:
-    """The bounds of intervals are numbers and fields.
-
-    A number may have a name that is no field's, such as that of a dimension, unless it is almost a field's.
-    """
-    for member in subject.page.members:
-        for interval in subject.ranges(member):
-            for bound in (interval.low, interval.high):
-                problem = _bound_problem(subject, bound)
-                if problem:
-                    expected = "a number, or one computed from fields"
-                    yield Remark(member.name.english, interval, f"the bound {bound}: {problem}", expected)
-
-
-def _bound_problem(subject: PageSubject, bound: str) -> str:
-    """Why a bound cannot be computed; "" where it can, or is a name that only the text explains."""
-    try:
-        _, names = number_of(bound)
-    except FormulaError as error:
-        return str(error)
-    meant = {name for name in names if f"{name}." in bound or get_close_matches(name, subject.fields, 1, _ALIKE)}
-    return subject.unknown_among(frozenset(meant))
-
-
-@CHECKS.add("figure-selection", Severity.ERROR)
-def _selections(subject: PageSubject) -> Iterator[Remark]:
-    """Illustrations select the dimensions that they say.
-
-    Where a section shows on sizes which dimensions a count selects, these are the last ones.
-    """
-    for figure in subject.illustrations:
-        left = max(len(figure.sizes) - figure.count, 0)
-        left_out, last = figure.sizes[:left], figure.sizes[left:]
-        if set(left_out) - {1}:
-            found = f"{braces(left_out)} left out of sizes {braces(figure.sizes)}"
-            expected = f"leading ones before {braces(figure.selected)}"
-        elif last != figure.selected:
-            found = f"{braces(figure.selected)} of sizes {braces(figure.sizes)}"
-            expected = f"the last {figure.count}: {braces(last)}"
-        else:
-            continue
-        why = f"{figure.field} counts the dimensions without the leading ones"
-        yield Remark(figure.field, figure.quoted, found, expected, why)

@@ -7,17 +7,19 @@
         InputTensor.Sizes[tupleSize .. InputTensor.DimensionCount]
     }
 
-and `OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]`, which holds for every `i`. Nothing of Python is
-evaluated: the grammar has whole numbers, names, `.Sizes`, `.DimensionCount`, indexing, slices and `+ - * / %`. A slice
-`a .. b` ends before `b`. `1...` stands for as many leading ones as the tensor needs.
+and `OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]`, which holds for every `i`. The grammar has whole
+numbers, names, `.Sizes`, `.DimensionCount`, indexing, slices and `+ - * / %`. A slice `a .. b` ends before `b`. `1...`
+stands for as many leading ones as the tensor needs. Python's parser reads them, after `..` is put as its colon and
+braces as its brackets; what it reads is never run as Python, and no other node than these is accepted.
 """
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -29,6 +31,14 @@ Sizes = tuple[int, ...]
 
 _TOKEN = re.compile(r"//[^\n]*|\s+|(\.\.\.|…|\.\.|[A-Za-z_]\w*|\d+|[{}\[\](),.;=+\-*/%])", re.ASCII)
 _TARGET = re.compile(r"([A-Za-z_]\w*)\s*\.\s*Sizes\s*(?:\[\s*[A-Za-z_]\w*\s*\]\s*)?=(?!=)", re.ASCII)
+# What a name, a tensor's sizes or each of them is set to; between tokens there is one space.
+_STATEMENT = re.compile(r"([A-Za-z_]\w*)( \. Sizes)?(?: \[ ([A-Za-z_]\w*) \])? = ")
+_PYTHON = {"..": ":", "{": "[", "}": "]"}
+_LEADING_ONES = "None"
+_GOES_ON, _OPENING, _CLOSING = frozenset("+-*/%(["), frozenset("([{"), frozenset(")]}")
+_ENDS_OPERAND = re.compile(r"\w+|[)\]}]", re.ASCII)
+_PROPERTIES = frozenset(("Sizes", "DimensionCount"))
+_LARGEST = 2**64  # far above any size, and below numbers that take long to compute with
 _MOST_TOKENS = 200  # far above any formula; bounds the depth of nesting, too
 _MOST_DIGITS = 20
 
@@ -98,7 +108,6 @@ class Formula:
     Attributes:
         target: the tensor.
         names: every name that it is computed from.
-        index: the variable of a formula for each dimension; "" for one that joins segments.
         text: as printed.
         sizes: the sizes that it gives, from what an example gives and the dimensions of the tensor. Joined segments are
             right-aligned to these: leading ones are added, or left out where there are too many; nothing else is. It
@@ -107,7 +116,6 @@ class Formula:
 
     target: str
     names: frozenset[str]
-    index: str
     text: str
     sizes: _SizesOf = field(repr=False)
 
@@ -135,20 +143,46 @@ def formula_in_code(text: str) -> Formula | None:
     """
     if _TARGET.search(text) is None:
         return None
-    formula = _FormulaReader(_tokens(text), text).block()
+    formula = _formula(_tokens(text), text)
     return formula if formula.names else None
 
 
 def formula_in_prose(text: str) -> Formula | None:
     """The first formula within a sentence; it ends where the sentence goes on. None where there is none."""
     for target in _TARGET.finditer(text):
-        try:
-            formula = _FormulaReader(_tokens(text, target.start(), until_unknown=True), "").sentence()
-        except FormulaError:
-            continue
-        if formula.names - {formula.target}:
-            return formula
+        tokens = _tokens(text, target.start(), until_unknown=True)
+        for end in reversed(_ends(tokens)):
+            try:
+                formula = _formula(tokens[:end], _spaced(tokens[:end]))
+            except FormulaError:
+                continue
+            if formula.names - {formula.target}:
+                return formula
+            break
     return None
+
+
+def _ends(tokens: list[str]) -> list[int]:
+    """Where a formula may end that begins with these tokens: behind an operand, outside of brackets.
+
+    Two operands side by side, or something else that is set, are no part of it. In front of an operator or a property
+    it goes on, and in front of a bracket unless that cannot be of it, as after `Repeats[i] (for every i)`.
+    """
+    found: list[int] = []
+    depth, first = 0, tokens.index("=") + 1
+    for n in range(first, len(tokens)):
+        here, before = tokens[n], tokens[n - 1]
+        if here == "=" or (n > first and _ENDS_OPERAND.fullmatch(before) and here[0].isalnum()):
+            break
+        depth += (here in _OPENING) - (here in _CLOSING)
+        if depth or not _ENDS_OPERAND.fullmatch(here):
+            continue
+        following = tokens[n + 1 : n + 3]
+        is_beside = following[:1] == ["("] and (here in _CLOSING or here in _PROPERTIES or here.isdigit())
+        goes_on = following[:1] and following[0] in _GOES_ON and not is_beside
+        if not goes_on and not (following[:1] == ["."] and following[1:2] and following[1] in _PROPERTIES):
+            found.append(n + 1)
+    return found
 
 
 def number_of(text: str) -> tuple[Number, frozenset[str]]:
@@ -157,9 +191,8 @@ def number_of(text: str) -> tuple[Number, frozenset[str]]:
     Raises:
         FormulaError: it is none.
     """
-    reader = _FormulaReader(_tokens(text), text)
-    number = reader.number()
-    reader.end()
+    reader = _Reader()
+    number = reader.number(_parsed(" ".join(_tokens(text))))
     return number, frozenset(reader.names)
 
 
@@ -199,7 +232,7 @@ def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[s
         match = _TOKEN.match(text, start)
         if match is None:
             problem = f"{text[start]!r} is no part of a formula"
-        elif match[1] and len(tokens) == _MOST_TOKENS:
+        elif match[1] and (len(tokens) == _MOST_TOKENS or (match[1].isdigit() and len(match[1]) > _MOST_DIGITS)):
             problem = "it is too long for a formula"
         else:
             tokens += filter(None, match.groups())
@@ -209,166 +242,101 @@ def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[s
     return tokens
 
 
-class _FormulaReader:
-    """Reads tokens from left to right; every method takes what it reads off."""
+def _formula(tokens: list[str], text: str) -> Formula:
+    """Definitions of names, then the sizes of a tensor; `text` is what was printed."""
+    reader = _Reader()
+    code = " ".join(tokens)
+    statements = list(_STATEMENT.finditer(code))
+    of_tensors = [match for match in statements if match[2]]
+    if not statements or statements[0].start() or of_tensors != statements[-1:]:
+        raise FormulaError("it is no list of names and then the sizes of one tensor")
+    ends = [*(match.start() for match in statements[1:]), len(code)]
+    *bodies, last = (_parsed(code[match.end() : end].strip(" ,;")) for match, end in zip(statements, ends, strict=True))
+    lets = [(match[1], reader.number(body)) for match, body in zip(statements, bodies, strict=False)]
+    target, index = statements[-1][1], statements[-1][3] or ""
+    if index:
+        reader.index = index
+        sizes = _each_dimension(index, reader.number(last), reader.indexed)
+    else:
+        sizes = _joined([reader.segment(node) for node in (last.elts if isinstance(last, ast.List) else [last])])
+    names = frozenset(reader.names - {name for name, _ in lets} - {index})
+    return Formula(target, names, text, _with_lets(lets, sizes))
 
-    def __init__(self, tokens: list[str], text: str) -> None:
-        self.tokens = tokens
-        self.text = text
-        self.at = 0
+
+def _parsed(code: str) -> ast.expr:
+    """What Python reads, where it reads anything.
+
+    Raises:
+        FormulaError: it reads nothing.
+    """
+    tokens = re.sub(r"\b1 (?:\.\.\.|…)", _LEADING_ONES, code).split()
+    try:
+        return ast.parse(" ".join(_PYTHON.get(token, token) for token in tokens), mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise FormulaError("it is in another grammar, or breaks off") from None
+
+
+class _Reader:
+    """Turns what was parsed into functions of what an example gives.
+
+    Attributes:
+        names: every name that was met.
+        index: the variable of a formula for each dimension; "" for one that joins segments.
+        indexed: the names that have it in their brackets.
+    """
+
+    def __init__(self) -> None:
         self.names: set[str] = set()
-        self.lets: list[tuple[str, Number]] = []
-        self.indexed: set[str] = set()
         self.index = ""
+        self.indexed: set[str] = set()
 
-    def block(self) -> Formula:
-        """Definitions of names, then the sizes of a tensor."""
-        while self._peek(1) == "=":
-            name = self._name()
-            self._take("=")
-            self.lets.append((name, self.number()))
-            self._skip_stops()
-        formula = self._sizes_statement()
-        self._skip_stops()
-        self.end()
-        return formula
-
-    def sentence(self) -> Formula:
-        """The sizes of a tensor; what follows is the rest of a sentence."""
-        formula = self._sizes_statement()
-        return replace(formula, text=_spaced(self.tokens[: self.at]))
-
-    def number(self) -> Number:
-        """A sum of products."""
-        value = self._product()
-        while self._peek() in ("+", "-"):
-            value = _calculated(self._next(), value, self._product())
-        return value
-
-    def end(self) -> None:
-        if self.at < len(self.tokens):
-            raise FormulaError(f"{self.tokens[self.at]!r} was not expected there")
-
-    def _sizes_statement(self) -> Formula:
-        target = self._name()
-        self._take(".", "Sizes")
-        if self._accept("["):
-            self.index = self._name()
-            self._take("]", "=")
-            sizes = _each_dimension(self.index, self.number(), self.indexed)
-        else:
-            self._take("=")
-            sizes = _joined(self._segments() if self._accept("{") else [self._segment()])
-        names = frozenset(self.names - {name for name, _ in self.lets} - {self.index})
-        return Formula(target, names, self.index, self.text, _with_lets(self.lets, sizes))
-
-    def _segments(self) -> list[_Segment]:
-        segments = [self._segment()]
-        while self._accept(",") and self._peek() != "}":
-            segments.append(self._segment())
-        self._take("}")
-        return segments
-
-    def _segment(self) -> _Segment:
+    def segment(self, node: ast.expr) -> _Segment:
         """One part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
-        if self._accept("1", "...") or self._accept("1", "…"):
-            return lambda environment: ()  # right-aligning adds them
-        start = self.at
-        name = self._next()
-        if _is_name(name):
-            is_sizes = self._accept(".", "Sizes")
-            if self._accept("["):
-                low = self.number()
-                if self._accept(".."):
-                    high = self.number()
-                    self._take("]")
-                    self.names.add(name)
-                    return _slice(name, low, high)
-            elif is_sizes and self._peek() in (",", "}", ";", ""):
-                self.names.add(name)
+        match node:
+            case ast.Constant(value=None):
+                return lambda environment: ()  # right-aligning adds them
+            case ast.Subscript(value=elements, slice=ast.Slice(lower=ast.expr() as low, upper=ast.expr() as high)):
+                return _slice(self._elements(elements), self.number(low), self.number(high))
+            case ast.Attribute(attr="Sizes"):
+                name = self._elements(node)
                 return lambda environment: environment.elements(name)
-        self.at = start
-        number = self.number()
+        number = self.number(node)
         return lambda environment: (number(environment),)
 
-    def _product(self) -> Number:
-        value = self._factor()
-        while self._peek() in ("*", "/", "%"):
-            value = _calculated(self._next(), value, self._factor())
-        return value
+    def number(self, node: ast.expr) -> Number:
+        """A number computed from others."""
+        match node:
+            case ast.Constant(value=int(constant)) if not isinstance(constant, bool):
+                return lambda environment: constant
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.number(operand)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                positive = self.number(operand)
+                return lambda environment: -positive(environment)
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _CALCULATIONS:
+                return _calculated(type(sign), self.number(left), self.number(right))
+            case ast.Name(id=name):
+                self.names.add(name)
+                return lambda environment: environment.number(name)
+            case ast.Attribute(value=ast.Name(id=name), attr="DimensionCount"):
+                self.names.add(name)
+                return lambda environment: len(environment.elements(name))
+            case ast.Attribute(value=ast.Name(id=name), attr="Sizes"):
+                raise FormulaError(f"{name}.Sizes are several numbers")
+            case ast.Subscript(value=elements, slice=place):
+                entries = self._elements(elements)
+                if isinstance(place, ast.Name) and place.id == self.index:
+                    self.indexed.add(entries)
+                return _entry(entries, self.number(place))
+        raise FormulaError("it has something else than numbers, fields, sizes, slices and + - * / %")
 
-    def _factor(self) -> Number:
-        read = self._next()
-        if read == "(":
-            value = self.number()
-            self._take(")")
-            return value
-        if read.isdigit():
-            if len(read) > _MOST_DIGITS:
-                raise FormulaError("a number is too long")
-            constant = int(read)
-            return lambda environment: constant
-        if read == "+":
-            return self._factor()
-        if read == "-":
-            operand = self._factor()
-            return lambda environment: -operand(environment)
-        if not _is_name(read):
-            raise _unexpected("a number or a name", read)
-        return self._value_of(read)
-
-    def _value_of(self, name: str) -> Number:
-        self.names.add(name)
-        if self._accept(".", "DimensionCount"):
-            return lambda environment: len(environment.elements(name))
-        if self._accept(".", "Sizes") and self._peek() != "[":
-            raise FormulaError(f"{name}.Sizes are several numbers")
-        if self._accept("["):
-            if self.index and self._peek() == self.index and self._peek(1) == "]":
-                self.indexed.add(name)
-            place = self.number()
-            self._take("]")
-            return _entry(name, place)
-        return lambda environment: environment.number(name)
-
-    def _skip_stops(self) -> None:
-        while self._peek() in (",", ";"):
-            self._next()
-
-    def _peek(self, ahead: int = 0) -> str:
-        place = self.at + ahead
-        return self.tokens[place] if place < len(self.tokens) else ""
-
-    def _next(self) -> str:
-        token = self._peek()
-        self.at += 1
-        return token
-
-    def _accept(self, *expected: str) -> bool:
-        """Take these tokens off if they come next."""
-        comes = self.tokens[self.at : self.at + len(expected)] == [*expected]
-        self.at += len(expected) * comes
-        return comes
-
-    def _take(self, *expected: str) -> None:
-        for wanted in expected:
-            token = self._next()
-            if token != wanted:
-                raise _unexpected(repr(wanted), token)
-
-    def _name(self) -> str:
-        token = self._next()
-        if not _is_name(token):
-            raise _unexpected("a name", token)
-        return token
-
-
-def _unexpected(expected: str, token: str) -> FormulaError:
-    return FormulaError(f"expected {expected}, found {token!r}" if token else "it breaks off")
-
-
-def _is_name(token: str) -> bool:
-    return token[:1].isalpha() or token[:1] == "_"
+    def _elements(self, node: ast.expr) -> str:
+        """The tensor whose sizes are meant, or the array."""
+        match node:
+            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="Sizes"):
+                self.names.add(name)
+                return name
+        raise FormulaError("it has entries of something else than sizes and arrays")
 
 
 def _spaced(tokens: list[str]) -> str:
@@ -389,18 +357,25 @@ def _rest(dividend: int, divisor: int) -> int:
     return dividend % divisor
 
 
-_CALCULATIONS: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": _quotient,
-    "%": _rest,
+_CALCULATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: _quotient,
+    ast.Mod: _rest,
 }
 
 
-def _calculated(sign: str, left: Number, right: Number) -> Number:
+def _calculated(sign: type[ast.operator], left: Number, right: Number) -> Number:
     calculate = _CALCULATIONS[sign]
-    return lambda environment: calculate(left(environment), right(environment))
+
+    def value(environment: Environment) -> int:
+        result = calculate(left(environment), right(environment))
+        if abs(result) >= _LARGEST:
+            raise NoValue("it comes to more than 64 bits")
+        return result
+
+    return value
 
 
 def _entry(name: str, place: Number) -> Number:

@@ -15,7 +15,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from dml_conformance.documents.read.model import Interval
+from dml_conformance.documents.read.ranges import intervals_in
 from dml_conformance.spec.forms import TENSOR_FIELDS
 
 # `Type` and `Flags` are plain words too; the others are names wherever they are emphasised or set as code.
@@ -26,13 +29,10 @@ LEVEL_NAME = re.compile(r"DML_FEATURE_LEVEL_\d+_\d+")
 _NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 # Katakana ends where another script begins: particles are written without a space.
 _WORD = re.compile(r"[\u30a1-\u30fa\u30fc]+|[^\W_\u30a1-\u30fa\u30fc][^\W\u30a1-\u30fa\u30fc]*")
-_BOUND = r"[^\[\](){},、;。，]{1,80}?"
-_INTERVAL = re.compile(rf"(?<![A-Za-z0-9_\])}}])([\[(])\s*({_BOUND})\s*[,、;]\s*({_BOUND})\s*([\])])")
 _LIST = re.compile(r"\{[^{}]*\}")
 _INTEGER = re.compile(r"[0-9]+")
 _NEGATIVE = re.compile(r"(?<![A-Za-z0-9_)\]}])[-−–]([0-9]+)")
 _GROUPED = re.compile(r"(?<![0-9])[0-9]{1,3}(?:[.,'\u00a0\u202f ][0-9]{3})+(?![0-9])")
-_NUMERIC_BOUND = re.compile(r"[-−+]?[0-9]+(?:[.,][0-9]+)?")
 _EMPHASIS_IN_CODE = re.compile(r"\*([A-Za-z_][\w.]*)\*")
 _FILE_NAME = re.compile(r"[A-Za-z]\w*\.(?:h|hpp|dll|lib|exe|md)")
 
@@ -84,23 +84,18 @@ def take_apart(text: str, without: Iterable[str] = ()) -> Parts:
     rest = plain(text)
     for piece in without:
         rest = rest.replace(piece, " ", 1)
-    intervals: list[Interval] = []
-
-    def take_interval(match: re.Match[str]) -> str:
-        interval = _interval(match)
-        if interval is None:
-            return match[0]
-        intervals.append(interval)
-        return " "
-
-    rest = _INTERVAL.sub(take_interval, rest)
+    intervals = []
+    for found in reversed(list(intervals_in(rest))):
+        rest = f"{rest[: found.start]} {rest[found.end :]}"
+        interval = found.interval
+        intervals.append(msgspec.structs.replace(interval, low=compact(interval.low), high=compact(interval.high)))
     lists = tuple(compact(found) for found in _LIST.findall(rest))
     rest = text_without = _LIST.sub(" ", rest)
     names = tuple(_NAME.findall(rest))
     rest = _NAME.sub(" ", rest)
     joined = _GROUPED.sub(lambda match: "".join(_INTEGER.findall(match[0])), rest)
     return Parts(
-        tuple(intervals),
+        tuple(reversed(intervals)),
         lists,
         names,
         tuple(_INTEGER.findall(rest)),
@@ -113,15 +108,6 @@ def take_apart(text: str, without: Iterable[str] = ()) -> Parts:
 def names_in(text: str) -> list[str]:
     """The runs of Latin letters, digits and underscores, joined by dots, of a plain text."""
     return _NAME.findall(text)
-
-
-def _interval(match: re.Match[str]) -> Interval | None:
-    """The interval, unless what stands in brackets is a remark: `(see the table, above)`."""
-    opening, low, high, closing = match.groups()
-    low, high = compact(low), compact(high)
-    numeric = [bool(_NUMERIC_BOUND.fullmatch(bound)) for bound in (low, high)]
-    bounds = all(numeric) if (opening, closing) == ("(", ")") else any(numeric) or is_shaped(low) or is_shaped(high)
-    return Interval(low, high, opening == "[", closing == "]") if bounds else None
 
 
 def is_shaped(name: str) -> bool:
@@ -191,9 +177,3 @@ def dotted_runs(text: str, length: int) -> Iterable[tuple[tuple[str, ...], str]]
         gaps = (text[left[2] : right[1]] for left, right in pairwise(run))
         if all(re.fullmatch(r"\s*[.。・·]\s*", gap) for gap in gaps):
             yield tuple(word for word, _, _ in run), text[run[0][1] : run[-1][2]]
-
-
-def numerals(text: str) -> tuple[str, ...]:
-    """Numbers from 0 to 10 that are written as one character, `四` for 4."""
-    found = (unicodedata.numeric(letter, -1.0) for letter in text if not letter.isdigit())
-    return tuple(str(int(value)) for value in found if value >= 0 and value == int(value))

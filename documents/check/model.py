@@ -23,7 +23,7 @@ class PageFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     Attributes:
         id: stable over editions and translations: `CHECK:OPERATOR:subject`, for example
-            `example-values:TILE:1/OutputTensor` or `table-data-types:GATHER:4_1/InputTensor`.
+            `example-values:TILE:1/OutputTensor` or `registry-data-types:GATHER:4_1/InputTensor`.
         severity: how much it matters.
         path: of the page's file.
         place: where the fragment stands.
@@ -31,7 +31,7 @@ class PageFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         found: what the page says, in a few words.
         expected: what should stand there.
         why: where the expectation comes from.
-        against: what the page was held against: `itself`, `registry`, `original`, or the path of the other page.
+        against: what the page was held against: `itself`, `registry` or `original`.
         erratum: id of the known erratum that it is; "" where none is.
     """
 

@@ -135,12 +135,6 @@ def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
     )
 
 
-def _levels(page: Page) -> tuple[str, ...]:
-    """The labels of the levels that have tables, each once."""
-    levels = (table.level for table in PageSubject.of(page).tables)
-    return tuple(dict.fromkeys(level.label for level in levels if level is not None))
-
-
 def _splits(pages: Sequence[Page]) -> list[Split]:
     facts = [facts_of(page) for page in pages] if len(pages) > 1 else []
     return [_split(subject, groups, pages, facts) for subject, groups in differing(facts)]

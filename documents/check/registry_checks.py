@@ -7,14 +7,14 @@ erratum corrects them, the finding links to the erratum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
 from dml_conformance.documents.check.example_checks import named
-from dml_conformance.documents.check.fact_checks import nearest
 from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.subject import (
@@ -26,7 +26,6 @@ from dml_conformance.documents.check.subject import (
     TableRow,
     constant,
     level_of,
-    levels_of,
     registered_types,
     same_type,
 )
@@ -36,11 +35,11 @@ from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.field_kinds import UINT, FormError
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support
-from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import decide
 
 _WHY = "the registry"
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]+")
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
 _KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
@@ -57,10 +56,8 @@ def _spec(subject: PageSubject) -> OperatorSpec:
 def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
     """The registry knows the operator."""
     if subject.spec is None:
-        facts = subject.page.operator in operator_facts()
-        why = f"the page was held against itself {'and the facts of the operator' if facts else 'alone'}"
-        others = "intervals, and the rules and values of examples were not compared"
-        expected = f"nothing; {'' if facts else 'fields, levels, tables, '}{others}"
+        expected = "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared"
+        why = "the page was held against itself alone"
         yield Remark("operator", subject.top, "an operator that the registry does not have", expected, why)
 
 
@@ -102,6 +99,24 @@ def _field_types(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(declaration.name, declaration, declaration.type, expected)
 
 
+@CHECKS.add("registry-annotation", Severity.ERROR)
+def _annotations(subject: PageSubject) -> Iterator[Remark]:
+    """The annotations of the syntax block are the registry's.
+
+    That a field may be null, and which field has the length of an array, as far as one is named.
+    """
+    fields = {field.name: field for field in _spec(subject).fields}
+    for declaration in subject.page.declarations:
+        field, name = fields.get(declaration.name), declaration.name
+        if field is None:
+            continue
+        if field.optional and not declaration.optional:
+            yield Remark(name, declaration, f"{name} without an annotation", f"_Maybenull_ {declaration.text}")
+        if declaration.count_field and field.count_field and declaration.count_field != field.count_field:
+            found, expected = (f"_Field_size_({count})" for count in (declaration.count_field, field.count_field))
+            yield Remark(f"{name}/count", declaration, found, expected)
+
+
 @CHECKS.add("registry-introduction", Severity.ERROR)
 def _introduced_in(subject: PageSubject) -> Iterator[Remark]:
     """The operator came with the registry's level."""
@@ -137,9 +152,24 @@ def _missing_table(subject: PageSubject) -> Iterator[Remark]:
     newer, others = _missing_levels(subject)
     for level in others:
         yield _no_table(subject, level, f"{_WHY}; an older edition would have it, since it has newer ones")
+    yield from _missing_in_variants(subject)
     if not _older_agrees(subject):
         for level in newer:
             yield _no_table(subject, level, f"{_WHY}; an older edition would agree in everything older")
+
+
+def _missing_in_variants(subject: PageSubject) -> Iterator[Remark]:
+    """Of the levels that other variants have on the page, and the functions that the variant is for in the registry."""
+    variants = _spec(subject).variants
+    has = {level for tables in subject.series for level in tables}
+    for tables in subject.series if len(subject.series) > 1 else ():
+        first = next(iter(tables.values()))
+        variant = first.label.partition(" ")[2]
+        functions = {name.rpartition("FUNCTION_")[2] for name in _CAPITALS.findall(variant)}
+        known = [set(of) for function, of in variants.items() if function in functions]
+        for level in sorted(set.union(set(), *known) & has - tables.keys()):
+            found, expected = f"no table of {level} {variant}", f"a table of {level}, which its functions have"
+            yield Remark(f"{level} {variant}", first.heading, found, expected)
 
 
 def _no_table(subject: PageSubject, level: Level, why: str) -> Remark:
@@ -183,9 +213,29 @@ def _known_rows(subject: PageSubject) -> Iterator[tuple[Table, Field, Support, T
     """Each tensor in each table of a level that page and registry both have, with its row on the page."""
     spec = _spec(subject)
     for level, table in (of_level for tables in subject.series for of_level in tables.items()):
-        known = nearest(table, (tables[level] for tables in spec.variants.values() if level in tables))
+        known = _nearest(table, (tables[level] for tables in spec.variants.values() if level in tables))
         for field in spec.tensor_fields if known else ():
             yield table, field, known[field.name], table.rows.get(field.name)
+
+
+def _nearest(table: Table, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
+    """Of what is known of a page's table, that which is most like it: a level may have several, each for functions."""
+
+    def differing(rows: Mapping[str, Support]) -> int:
+        pairs = [(row, rows[name]) for name, row in table.rows.items() if name in rows]
+        return sum(_other_counts(*pair) + _other_types(*pair) for pair in pairs)
+
+    return min(known, key=differing, default={})
+
+
+def _other_counts(row: TableRow, known: Support) -> bool:
+    """Whether a row has dimension counts, and others than are known."""
+    return bool(row.dimension_counts) and known.dimension_counts != set(row.dimension_counts or ())
+
+
+def _other_types(row: TableRow, known: Support) -> bool:
+    """Whether a row has data types, and others than are known."""
+    return bool(row.data_types) and {data_type.name for data_type in known.data_types} != set(row.data_types or ())
 
 
 @CHECKS.add("registry-row", Severity.ERROR)
@@ -200,16 +250,22 @@ def _rows(subject: PageSubject) -> Iterator[Remark]:
 def _kinds(subject: PageSubject) -> Iterator[Remark]:
     """Inputs and outputs are the registry's."""
     for table, field, _, row in _known_rows(subject):
-        if row is not None and row.kind is not None and row.kind != _KINDS[field.role]:
-            yield Remark(f"{table.label}/{field.name}", row.quoted("kind"), row.kind, _KINDS[field.role])
+        if row is None or row.kind is None:
+            continue
+        cell, kind = row.quoted("kind"), _KINDS[field.role]
+        is_english = cell.original is not None or (subject.page.language or "").startswith("en")
+        if row.kind != kind:
+            yield Remark(f"{table.label}/{field.name}", cell, row.kind, kind)
+        elif is_english and field.optional and not row.optional:
+            yield Remark(f"{table.label}/{field.name}", cell, row.kind, f"Optional {kind.lower()}")
 
 
 @CHECKS.add("registry-dimension-counts", Severity.ERROR)
 def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's dimension counts."""
     for table, field, support, row in _known_rows(subject):
-        if row is not None and row.dimension_counts and row.dimension_counts != support.dimension_counts:
-            found, expected = map(counts_text, (row.dimension_counts, support.dimension_counts))
+        if row is not None and _other_counts(row, support):
+            found, expected = map(counts_text, (row.dimension_counts or (), support.dimension_counts))
             yield Remark(f"{table.label}/{field.name}", row.quoted("dimension_counts"), found, expected)
 
 
@@ -217,29 +273,12 @@ def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
 def _data_types(subject: PageSubject) -> Iterator[Remark]:
     """The tables have the registry's data types."""
     for table, field, support, row in _known_rows(subject):
-        expected = {data_type.name for data_type in support.data_types}
-        if row is None or not row.data_types or set(row.data_types) == expected:
+        if row is None or not _other_types(row, support):
             continue
-        lacks, has = expected - set(row.data_types), set(row.data_types) - expected
-        said = [f"{word} {types_text(names)}" for word, names in (("no", lacks), ("has", has)) if names]
-        yield Remark(f"{table.label}/{field.name}", row.quoted("data_types"), "; ".join(said), types_text(expected))
-
-
-@CHECKS.add("registry-text-level", Severity.ERROR)
-def _text_levels(subject: PageSubject) -> Iterator[Remark]:
-    """What starts with a level starts there by the registry."""
-    spec = _spec(subject)
-    for member in subject.page.members:
-        field = member.name.english
-        about = [rule for rule in spec.execution_rules if rule.source.section == field]
-        known = {rule.since for rule in about if rule.since > spec.introduced_in}
-        if not known:
-            continue
-        why = f"{_WHY}: " + ", ".join(rule.id for rule in about if rule.since in known)
-        for level, quoted in levels_of(member):
-            if level > spec.introduced_in and level not in known:
-                expected = ", ".join(map(str, sorted(known)))
-                yield Remark(f"{field}/{level}", quoted, f"starting with {level}", expected, why)
+        has, expected = set(row.data_types or ()), {data_type.name for data_type in support.data_types}
+        differing = (("no", expected - has), ("has", has - expected))
+        found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
+        yield Remark(f"{table.label}/{field.name}", row.quoted("data_types"), found, types_text(expected))
 
 
 @CHECKS.add("registry-range", Severity.ERROR)

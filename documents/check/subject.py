@@ -11,10 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
+
+import msgspec
 
 from dml_conformance.documents.check.formulas import (
     Environment,
@@ -30,7 +33,6 @@ from dml_conformance.documents.read.model import (
     FieldSection,
     LevelRow,
     LevelTable,
-    NamedShape,
     Page,
     PageExample,
     Place,
@@ -38,21 +40,20 @@ from dml_conformance.documents.read.model import (
     Quoted,
     Value,
 )
-from dml_conformance.documents.read.shapes import shapes_in
+from dml_conformance.documents.read.syntax import one_spelling
+from dml_conformance.documents.read.tables import level_row
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 
-TENSOR_TYPE, UINT_TYPE, UINT_ARRAY_TYPE = "const DML_TENSOR_DESC *", "UINT", "const UINT *"
+UINT_TYPE = "UINT"
 DIMENSION_COUNT, DATA_TYPE, SIZES = "DimensionCount", "DataType", "Sizes"
 _LIMITS = {"INT32_MIN": -(2**31), "INT32_MAX": 2**31 - 1, "UINT32_MAX": 2**32 - 1}
 PROPERTIES = (DIMENSION_COUNT, DATA_TYPE, SIZES, "Strides")
 _PROPERTY = "|".join(PROPERTIES)
-_ANNOTATION = re.compile(r"(?<!\w)_[A-Za-z]\w*_(?:\([^()]*\))?(?!\w)")
-_LIST = re.compile(r"\{\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\}")
+_ALIKE = 0.85  # how alike a name and that of a field must be for the field to be meant; 1 is the same
 _MOST_FIELDS = 200  # whose names are looked for in the text; no structure has so many
-_VALUE = re.compile(r"=\s*(\d{1,9})(?!\d)")
 
 
 def same_type(one: str, other: str) -> bool:
@@ -60,11 +61,8 @@ def same_type(one: str, other: str) -> bool:
 
     `FLOAT` is the header's name of `float`.
     """
-    return _bare_type(one) == _bare_type(other)
-
-
-def _bare_type(text: str) -> str:
-    return re.sub(r"\bfloat\b", "FLOAT", "".join(_ANNOTATION.sub(" ", text).split()))
+    first, second = (re.sub(r"\bfloat\b", "FLOAT", "".join(one_spelling(text).split())) for text in (one, other))
+    return first == second
 
 
 class Mention(NamedTuple):
@@ -76,31 +74,6 @@ class Mention(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class PageField:
-    """A field of the operator's structure.
-
-    Attributes:
-        name: DirectML's name.
-        type: `const DML_TENSOR_DESC *`, `UINT`, `const UINT *`, or another.
-        count_field: for an array, the field that holds its length; "" where none is found.
-        optional: whether it may be null.
-    """
-
-    name: str
-    type: str
-    count_field: str = ""
-    optional: bool = False
-
-    @property
-    def is_tensor(self) -> bool:
-        return same_type(self.type, TENSOR_TYPE)
-
-    @property
-    def is_array(self) -> bool:
-        return self.type.rstrip().endswith("*") and "DML_" not in self.type
-
-
 class Spot(NamedTuple):
     """A text and where it stands."""
 
@@ -108,30 +81,23 @@ class Spot(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class TableRow:
+class TableRow(LevelRow, frozen=True):
     """A row of a level's table, read by the rule of this module.
 
     Attributes:
         label: of the table.
-        tensor: the field's name.
-        kind: `Input`, `Output` or None.
-        dimension_counts, data_types: None where the cell is missing or cannot be read.
-        cells: as they stand on the page.
-        columns: the cells by what they hold.
-        optional, array, shapes: as in `LevelRow`.
+        columns: what its cells hold.
     """
 
-    label: str
-    tensor: str
-    kind: str | None
-    dimension_counts: frozenset[int] | None
-    data_types: tuple[str, ...] | None
-    cells: tuple[Quoted, ...]
-    columns: Mapping[str, Quoted]
-    optional: bool = False
-    array: bool = False
-    shapes: tuple[NamedShape, ...] = ()
+    label: str = ""
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
+        """A row with its cells read from their originals, where they have one."""
+        if any(cell.original is not None for cell in row.cells):
+            row = level_row(row.cells, columns, english=True)
+        return cls(**msgspec.structs.asdict(row), label=label, columns=columns)
 
     @property
     def name(self) -> str:
@@ -139,12 +105,13 @@ class TableRow:
         return f"{self.label}/{self.tensor}"
 
     @property
-    def place(self) -> Place:
-        return self.cells[0].place
+    def by_column(self) -> dict[str, Quoted]:
+        """The cells by what they hold."""
+        return dict(zip(self.columns, self.cells, strict=False))
 
     def quoted(self, column: str) -> Quoted:
         """The cell of a column, or the row's first one where it has lost it."""
-        return self.columns.get(column, self.cells[0])
+        return self.by_column.get(column, self.cells[0])
 
 
 @dataclass(frozen=True)
@@ -255,50 +222,88 @@ class WorkedExample:
 
 
 @dataclass(frozen=True)
-class PageIllustration:
-    """Sizes in the section on a count that show which dimensions it selects.
-
-    Attributes:
-        field: the count.
-        tensor: the tensor whose sizes they are.
-        sizes: all of them.
-        count: the value that the count has.
-        selected: the sizes that count by the text.
-        quoted: the sentence with the sizes.
-    """
-
-    field: str
-    tensor: str
-    sizes: tuple[int, ...]
-    count: int
-    selected: tuple[int, ...]
-    quoted: Quoted
-
-
-@dataclass(frozen=True)
 class PrintedFormula:
-    """A formula with where it stands; None for one in a grammar that is not read, and why."""
+    """A formula with where it stands."""
 
-    formula: Formula | None
-    text: str
+    formula: Formula
     place: Place
-    problem: str = ""
 
     @property
     def cited(self) -> str:
-        return f"the formula in line {self.place.line}: {' '.join(self.text.split())}"
+        return f"the formula in line {self.place.line}: {' '.join(self.formula.text.split())}"
+
+
+class Misspelling(NamedTuple):
+    """A name of a field that is misspelt.
+
+    Attributes:
+        part: of the page: `syntax`, `members`, `tables`.
+        name: as it stands there.
+        meant: the name of the field.
+        place: where it stands first.
+    """
+
+    part: str
+    name: str
+    meant: str
+    place: Place
 
 
 @dataclass(frozen=True)
 class PageSubject:
-    """A page and what the registry knows of its operator, if anything."""
+    """A page and what the registry knows of its operator, if anything.
+
+    Attributes:
+        misspelt: the names of fields that `page` does not have as they stand in the file.
+    """
 
     page: Page
     spec: OperatorSpec | None
+    misspelt: tuple[Misspelling, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> PageSubject:
         return cls(page, operators().get(page.operator))
+
+    @classmethod
+    def corrected(cls, page: Page) -> PageSubject:
+        """The page with the names of fields as they are meant where it plainly misspells them: that is one fault.
+
+        In the syntax block, on sections and in tables; a name is meant that is almost the same and not there itself.
+        """
+        subject = cls.of(page)
+        spec = subject.spec
+        known = [d.name for d in subject.declared] if spec is None else [name for name, _ in registered_types(spec)]
+        names: dict[tuple[str, str], str] = {}
+        found: list[Misspelling] = []
+
+        def meant(part: str, name: str, at: Place, there: frozenset[str]) -> str:
+            if name in known:
+                return name
+            if (part, name) not in names and len(names) < _MOST_FIELDS:
+                free = [field for field in known if field not in there]
+                names[part, name] = next(iter(get_close_matches(name, free, 1, _ALIKE)), name)
+                if names[part, name] != name:
+                    found.append(Misspelling(part, name, names[part, name], at))
+            return names.get((part, name), name)
+
+        replace = msgspec.structs.replace
+        there = frozenset(declaration.name for declaration in page.declarations)
+        declarations = tuple(replace(d, name=meant("syntax", d.name, d.place, there)) for d in page.declarations)
+        there = frozenset(member.name.text for member in page.members)
+        members = tuple(
+            replace(m, name=replace(m.name, text=meant("members", m.name.text, m.name.place, there)))
+            if m.name.original is None
+            else m
+            for m in page.members
+        )
+        tables = []
+        for table in page.tables if not page.has_original else ():
+            there = frozenset(row.tensor for row in table.rows)
+            rows = (replace(row, tensor=meant("tables", row.tensor, row.place, there)) for row in table.rows)
+            tables.append(replace(table, rows=tuple(rows)))
+        corrected = replace(page, declarations=declarations, members=members, tables=tuple(tables) or page.tables)
+        return cls(corrected, spec, tuple(found))
 
     @property
     def top(self) -> Spot:
@@ -320,19 +325,19 @@ class PageSubject:
         )
 
     @cached_property
-    def fields(self) -> dict[str, PageField]:
-        """The fields by name: as declared, else those of the registry."""
+    def fields(self) -> dict[str, Declaration]:
+        """The fields by name: as declared, else those of the registry; with what annotations in their sections say."""
         sections = {member.name.english: member for member in self.page.members}
-        declared = [_field(declaration, sections.get(declaration.name)) for declaration in self.declared]
+        declared = [_annotated(declaration, sections.get(declaration.name)) for declaration in self.declared]
         if not declared and self.spec is not None:
-            declared = [PageField(name, kind) for name, kind in registered_types(self.spec)]
-        fields: dict[str, PageField] = {}
+            declared = [Declaration(name, kind, self.top.place) for name, kind in registered_types(self.spec)]
+        fields: dict[str, Declaration] = {}
         count = ""
         for field in declared:
             if field.name.endswith("Count") and same_type(field.type, UINT_TYPE):
                 count = field.name  # arrays follow their length, several may share one
             elif field.is_array:
-                field = replace(field, count_field=field.count_field or count)
+                field = msgspec.structs.replace(field, count_field=field.count_field or count)
             elif not field.is_tensor:
                 count = ""
             fields.setdefault(field.name, field)
@@ -405,12 +410,6 @@ class PageSubject:
         """The formulas that give a tensor's sizes: the blocks of code, then those within sentences."""
         return (*self._formulas_in_code(), *self._formulas_in_prose())
 
-    @cached_property
-    def illustrations(self) -> tuple[PageIllustration, ...]:
-        """The illustrations of counts that name one tensor's sizes, one count and one selection."""
-        found = (self._illustration(member) for member in self.page.members)
-        return tuple(illustration for illustration in found if illustration is not None)
-
     def mentions(self, text: str) -> Iterator[Mention]:
         """The fields and properties named in a text.
 
@@ -431,28 +430,10 @@ class PageSubject:
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
-    def unknown_among(self, names: frozenset[str]) -> str:
-        """Which of these names is no field of the structure, in a sentence; "" where all are fields."""
-        unknown = sorted(names - set(self.fields))
-        return f"{unknown[0]} is no field of the structure" if unknown else ""
-
     def ranges(self, member: FieldSection) -> tuple[PrintedInterval, ...]:
         """The intervals of a section: of its original where that has any, else of the text as shown."""
         original = tuple(interval for interval in member.ranges if interval.of_original)
         return original or member.ranges
-
-    def _illustration(self, member: FieldSection) -> PageIllustration | None:
-        field = self.fields.get(member.name.english)
-        if field is None or field.is_tensor or field.is_array:
-            return None
-        text = " ".join(quoted.english for quoted in member.text)
-        lists = [tuple(map(int, found.split(","))) for found in _LIST.findall(text)]
-        counts = [int(found) for found in _VALUE.findall(text)]
-        tensors = [m.field for m in self.mentions(text) if m.field in self.tensors and m.property == SIZES]
-        if len(lists) != 2 or len(counts) != 1 or not tensors:
-            return None
-        quoted = next(quoted for quoted in member.text if _LIST.search(quoted.english))
-        return PageIllustration(field.name, tensors[0], lists[0], counts[0], lists[1], quoted)
 
     def _agreements(self, quoted: Quoted, sentence: str) -> Iterator[Agreement]:
         mentioned = list(self.mentions(sentence))
@@ -481,22 +462,19 @@ class PageSubject:
 
     def _formulas_in_code(self) -> Iterator[PrintedFormula]:
         for block in self.page.code_blocks:
-            if block.role != "formula":
-                continue
             try:
-                formula = formula_in_code(block.text)
-            except FormulaError as error:
-                yield PrintedFormula(None, block.text, block.place, str(error))
-                continue
+                formula = formula_in_code(block.text) if block.role == "formula" else None
+            except FormulaError:
+                continue  # in another grammar
             if formula is not None:
-                yield PrintedFormula(formula, block.text, block.place)
+                yield PrintedFormula(formula, block.place)
 
     def _formulas_in_prose(self) -> Iterator[PrintedFormula]:
         for member in self.page.members:
             for quoted in member.text:
                 formula = formula_in_prose(quoted.english)
                 if formula is not None:
-                    yield PrintedFormula(formula, formula.text, quoted.place)
+                    yield PrintedFormula(formula, quoted.place)
 
 
 def heading_of(member: FieldSection) -> Spot:
@@ -518,11 +496,13 @@ def levels_of(member: FieldSection) -> Iterator[tuple[Level, Quoted]]:
         yield from ((level, quoted) for level in levels if level is not None)
 
 
-def _field(declaration: Declaration, section: FieldSection | None) -> PageField:
-    """A field by its declaration, with what annotations say there or in the section on it."""
-    both = (declaration,) if section is None else (declaration, section)
-    count_field = next((one.count_field for one in both if one.count_field), "")
-    return PageField(declaration.name, declaration.type, count_field, any(one.optional for one in both))
+def _annotated(declaration: Declaration, section: FieldSection | None) -> Declaration:
+    """A declaration with what annotations say there or in the section on it."""
+    if section is None:
+        return declaration
+    is_optional = declaration.optional or section.optional
+    count_field = declaration.count_field or section.count_field
+    return msgspec.structs.replace(declaration, optional=is_optional, count_field=count_field)
 
 
 def registered_types(spec: OperatorSpec) -> list[tuple[str, str]]:
@@ -567,26 +547,7 @@ def _table(table: LevelTable, otherwise: str) -> Table | None:
     if not level:
         return None
     label = f"{level} ({_variant(table)})" if table.variant is not None else level
-    return Table(label, level_of(level), table, tuple(_row(label, row, table.columns) for row in table.rows))
-
-
-def _row(label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
-    """A row with its cells read from their originals, where they have one."""
-    cells = dict(zip(columns, row.cells, strict=False))
-    originals = {column: cell.original for column, cell in cells.items() if cell.original is not None}
-    counts = words.numbers(originals["dimension_counts"]) if "dimension_counts" in originals else row.dimension_counts
-    return TableRow(
-        label,
-        originals.get("tensor", row.tensor),
-        words.kind(originals["kind"]) if "kind" in originals else row.kind,
-        None if counts is None else frozenset(counts),
-        words.names(originals["data_types"]) if "data_types" in originals else row.data_types,
-        row.cells,
-        cells,
-        words.is_optional(originals["kind"]) if "kind" in originals else row.optional,
-        words.is_array(originals["kind"]) if "kind" in originals else row.array,
-        shapes_in(originals["dimensions"]) if "dimensions" in originals else row.shapes,
-    )
+    return Table(label, level_of(level), table, tuple(TableRow.of(label, row, table.columns) for row in table.rows))
 
 
 def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:

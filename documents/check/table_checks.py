@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise, product
 from typing import Any
@@ -23,7 +23,6 @@ from dml_conformance.documents.read.model import Quoted
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.datatypes import DataType
 
-_SUPERSET = "every level is a superset of the lower ones"
 COLUMN_WORDS = {
     "tensor": "the tensor",
     "kind": "Input or Output",
@@ -83,23 +82,6 @@ def _level_twice(subject: PageSubject) -> Iterator[Remark]:
     """Every level has one table."""
     for table in repeated(subject.tables, lambda table: table.label):
         yield Remark(table.label, table.heading, f"a second table of {table.label}", "one table a level")
-
-
-@CHECKS.add("table-order", Severity.WARNING, "the order of the other tables")
-def _order(subject: PageSubject) -> Iterator[Remark]:
-    """The tables stand in the order of the levels.
-
-    From the highest to the lowest, or the other way round.
-    """
-    levels = [table.level for table in subject.tables if table.level is not None]
-    rising = Counter(lower < higher for lower, higher in pairwise(levels) if lower != higher)
-    if len(rising) < 2:
-        return
-    headings = {level: table.heading for level, table in subject.table_at.items()}
-    expected = sorted(headings, reverse=rising[True] <= rising[False])
-    for level, due in misplaced(expected, lambda level: headings[level].place):
-        found = f"the table of {level} where that of {due} is due"
-        yield Remark(level.label, headings[level], found, listed(map(str, expected)))
 
 
 @CHECKS.add("table-header", Severity.WARNING, "the rows below it")
@@ -167,7 +149,7 @@ def _unreadable_cells(row: TableRow) -> Iterator[Remark]:
     read = {"kind": row.kind, "dimension_counts": row.dimension_counts, "data_types": row.data_types}
     for column, value in read.items():
         if not value:
-            cell = row.columns.get(column)
+            cell = row.by_column.get(column)
             spot = cell or Spot(row.place, cells_text(row.cells))
             found = "a lost cell" if cell is None else "a cell that cannot be read" if cell.text else "an empty cell"
             yield Remark(f"{row.name}/{column}", spot, found, COLUMN_WORDS[column], "the column")
@@ -180,15 +162,6 @@ def _usual_width(table: Table) -> int:
     return max(usual, len(table.table.header), len(COLUMN_WORDS))
 
 
-@CHECKS.add("type-unknown", Severity.ERROR, "the enumeration in DirectML.h")
-def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
-    """Every data type in the tables exists."""
-    for row in subject.rows:
-        for name in row.data_types or ():
-            if not is_data_type(name):
-                yield Remark(f"{row.name}/{name}", row.quoted("data_types"), name, "names of DML_TENSOR_DATA_TYPE")
-
-
 @CHECKS.add("type-twice", Severity.WARNING, "the other names in the cell")
 def _type_twice(subject: PageSubject) -> Iterator[Remark]:
     """No cell names a data type twice."""
@@ -199,64 +172,10 @@ def _type_twice(subject: PageSubject) -> Iterator[Remark]:
                 yield Remark(f"{row.name}/{name}", row.quoted("data_types"), f"{name}, {count} times", expected)
 
 
-@CHECKS.add("kind-changes", Severity.ERROR, "the other tables")
-def _kinds(subject: PageSubject) -> Iterator[Remark]:
-    """A tensor is input or output in all tables."""
-    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in subject.rows:
-        kinds[row.tensor].update([row.kind] if row.kind is not None else [])
-    for row in subject.rows:
-        if row.kind is None or len(kinds[row.tensor]) < 2:
-            continue
-        (usual, most), *_ = kinds[row.tensor].most_common()
-        if row.kind != usual or list(kinds[row.tensor].values()).count(most) > 1:
-            expected = f"the same in every table; {usual} in {most} of them"
-            yield Remark(row.name, row.quoted("kind"), f"{row.tensor} is {row.kind} here", expected)
-
-
 def _pairs(subject: PageSubject) -> Iterator[tuple[Table, Table]]:
     """Each table with the next higher one of its variant."""
     for tables in subject.series:
         yield from pairwise(tables.values())
-
-
-def _row_pairs(subject: PageSubject) -> Iterator[tuple[TableRow, TableRow]]:
-    """Each row with that of the same tensor in the next higher table."""
-    for lower, higher in _pairs(subject):
-        for tensor, row in higher.rows.items():
-            if tensor in lower.rows:
-                yield lower.rows[tensor], row
-
-
-@CHECKS.add("superset-rows", Severity.ERROR, _SUPERSET)
-def _lost_rows(subject: PageSubject) -> Iterator[Remark]:
-    """No level loses a row of a lower one."""
-    for lower, higher in _pairs(subject):
-        for tensor in lower.rows:
-            if tensor not in higher.rows and tensor not in subject.tensors:  # for fields `row-missing` says it
-                found = f"no row for {tensor}, which {lower.label} has"
-                yield Remark(f"{higher.label}/{tensor}", higher.heading, found, f"a row for {tensor}")
-
-
-@CHECKS.add("superset-dimension-counts", Severity.ERROR, _SUPERSET)
-def _lost_counts(subject: PageSubject) -> Iterator[Remark]:
-    """No level loses a dimension count."""
-    for lower, row in _row_pairs(subject):
-        counts = row.dimension_counts
-        lost = (lower.dimension_counts or frozenset()) - (counts or frozenset())
-        if lost and counts:
-            found = f"{counts_text(counts)} without {counts_text(lost)}, which {lower.label} has"
-            yield Remark(row.name, row.quoted("dimension_counts"), found, counts_text(counts | lost))
-
-
-@CHECKS.add("superset-data-types", Severity.ERROR, _SUPERSET)
-def _lost_types(subject: PageSubject) -> Iterator[Remark]:
-    """No level loses a data type."""
-    for lower, row in _row_pairs(subject):
-        lost = (set(lower.data_types or ()) & set(DataType.__members__)) - set(row.data_types or ())
-        if lost and row.data_types:
-            found = f"no {types_text(lost)}, which {lower.label} has"
-            yield Remark(row.name, row.quoted("data_types"), found, types_text({*row.data_types, *lost}))
 
 
 @CHECKS.add("table-idle", Severity.WARNING, "a level has a table of its own where it changed something")
@@ -270,9 +189,9 @@ def _same_tables(subject: PageSubject) -> Iterator[Remark]:
             yield Remark(higher.label, higher.heading, found, "what the level changed, or no table")
 
 
-def _content(table: Table) -> dict[str, tuple[frozenset[int] | None, frozenset[str] | None]]:
+def _content(table: Table) -> dict[str, tuple[frozenset[int], frozenset[str]]]:
     return {
-        name: (row.dimension_counts, None if row.data_types is None else frozenset(row.data_types))
+        name: (frozenset(row.dimension_counts or ()), frozenset(row.data_types or ()))
         for name, row in table.rows.items()
     }
 
@@ -300,16 +219,6 @@ def _agreement(subject: PageSubject) -> Iterator[Remark]:
                     f"as for {rows[0].tensor}: {told(first)}",
                     f"they must have the same {agreement.property}: {agreement.quoted.english}",
                 )
-
-
-@CHECKS.add("row-shape", Severity.ERROR, "the dimension counts beside it")
-def _shapes(subject: PageSubject) -> Iterator[Remark]:
-    """A row has a shape for each dimension count that it allows."""
-    for row in subject.rows:
-        lacks = [n for n in row.dimension_counts or () if not any(shape.has_count(n) for shape in row.shapes)]
-        if row.shapes and lacks:
-            shapes = listed(shape.text for shape in row.shapes)
-            yield Remark(row.name, row.quoted("dimensions"), shapes, f"a shape of {counts_text(lacks)} dimensions")
 
 
 @CHECKS.add("row-text", Severity.ERROR)

@@ -7,7 +7,7 @@ serious a change is depends on where it stands:
 * error: a name, type, number, range, level or formula that a reader would take over is wrong;
 * warning: running text where a name is transliterated, translated or cut, but the rest of the page settles it; a
   sentence that is not there; emphasis that spreads over other words;
-* note: a product's name; emphasis that is missing; the same cell translated in two ways.
+* note: a product's name; emphasis that is missing.
 
 A page without an original has no findings here.
 """
@@ -15,15 +15,15 @@ A page without an original has no findings here.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 
 from dml_conformance.documents.check.checks import Remark, findings, shortened
 from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.check.translation_text import NOTHING, changes
-from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import FieldSection, LevelRow, LevelTable, Page, Place, Quoted
+from dml_conformance.documents.read.tables import level_row
 from dml_conformance.spec.datatypes import DataType
 
 ORIGINAL = "original"
@@ -43,19 +43,15 @@ STATEMENTS = (
     CheckStatement("translation-number", "a number is that of the original", _E),
     CheckStatement("translation-code", "a list in braces or a formula is that of the original", _E),
     CheckStatement("translation-name", "a name in running text is neither translated nor transliterated nor cut", _W),
-    CheckStatement("translation-lost-number", "a number of the original is in the text", _W),
-    CheckStatement("translation-added-number", "a number in the text is in the original", _W),
     CheckStatement("translation-lost-text", "a sentence or heading with an original has a text", _W),
     CheckStatement("translation-emphasis", "the emphasis of a name does not spread over other words", _N),
     CheckStatement("translation-mark", "a name that the original emphasises or sets as code is so in the text", _N),
     CheckStatement("translation-product", "a product's name is written as in the original", _N),
     CheckStatement("translation-kind-word", "the word for input or output is one that is known", _N),
     CheckStatement("translation-too-long", "a text and its original are short enough to be compared", _N),
-    CheckStatement("translation-uneven", "cells with the same original have the same text throughout the page", _N),
 )
 _STATED = {statement.name: statement for statement in STATEMENTS}
 _WHY = {
-    "translation-uneven": "the other cells with this original",
     "translation-lost-cell": "the English original of this cell",
     "translation-lost-text": "the English original of this text",
 }
@@ -107,7 +103,6 @@ def _faults(page: Page) -> Iterator[Fault]:
             part = change.found if change.part == NOTHING else change.part
             subject = f"{passage.section}/{shortened(compact(part))}"
             yield _fault(f"translation-{what}", subject, quoted, change.found, change.part)
-    yield from _uneven_cells(page)
 
 
 def known_names(page: Page) -> frozenset[str]:
@@ -119,9 +114,9 @@ def known_names(page: Page) -> frozenset[str]:
 
 
 def _row_faults(table: LevelTable, row: LevelRow) -> Iterator[Fault]:
-    cells = dict(zip(table.columns, row.cells, strict=False))
-    tensor = cells["tensor"].english if "tensor" in cells else row.tensor
-    subject = f"{table.level or table.heading.english}/{tensor}"
+    label, cells = table.level or table.heading.english, dict(zip(table.columns, row.cells, strict=False))
+    subject = f"{label}/{cells['tensor'].english if 'tensor' in cells else row.tensor}"
+    original = level_row(row.cells, table.columns, english=True)
     for column, cell in cells.items():
         if not cell.original:
             continue
@@ -129,40 +124,25 @@ def _row_faults(table: LevelTable, row: LevelRow) -> Iterator[Fault]:
             yield _fault("translation-lost-cell", f"{subject}/{column}", cell, NOTHING, cell.original)
         elif column == "tensor" and cell.text != cell.original:
             yield _fault("translation-tensor", subject, cell, cell.text, cell.original)
-        elif column == "kind":
-            yield from _kind_faults(subject, cell, row.kind, words.kind(cell.original))
-        elif column == "dimension_counts" and not _same_counts(row, cell.text, cell.original):
+        elif column == "kind" and original.kind is not None and row.kind is None:
+            yield _fault("translation-kind-word", subject, cell, cell.text, f"a word for {original.kind.lower()}")
+        elif column == "kind" and original.kind is not None and row.kind != original.kind:
+            yield _fault("translation-kind", subject, cell, f"{cell.text} ({row.kind})", original.kind)
+        elif column == "dimension_counts" and not _same_counts(row, original, cell):
             yield _fault("translation-dimension-counts", subject, cell, cell.text, cell.original)
-        elif column == "data_types" and row.data_types is not None:
-            yield from _data_type_faults(subject, cell, row.data_types, cell.original)
+        elif column == "data_types":
+            shown, wanted = Counter(row.data_types or ()), Counter(original.data_types or ())
+            extra, missing = (", ".join(names.elements()) for names in (shown - wanted, wanted - shown))
+            if extra or missing:
+                found, expected = extra or f"no {missing}", missing or f"no {extra}"
+                yield _fault("translation-data-types", subject, cell, found, expected)
 
 
-def _kind_faults(subject: str, cell: Quoted, shown: str | None, wanted: str | None) -> Iterator[Fault]:
-    if shown is None and wanted is not None:
-        yield _fault("translation-kind-word", subject, cell, cell.text, f"a word for {wanted.lower()}")
-    elif wanted is not None and shown != wanted:
-        yield _fault("translation-kind", subject, cell, f"{cell.text} ({shown})", wanted)
-
-
-def _same_counts(row: LevelRow, shown: str, original: str) -> bool:
-    """Whether a cell names the counts of its English original: `1 to 8`, `4`, `4, 5`.
-
-    Where its words are not known the numbers alone must be the same.
-    """
-    wanted = words.numbers(original)
-    if row.dimension_counts is not None and wanted is not None:
-        return set(row.dimension_counts) == set(wanted)
-    return take_apart(shown).numbers == take_apart(original).numbers
-
-
-def _data_type_faults(subject: str, cell: Quoted, shown: tuple[str, ...], original: str) -> Iterator[Fault]:
-    wanted = words.names(original)
-    missing = list((Counter(wanted) - Counter(shown)).elements())
-    extra = list((Counter(shown) - Counter(wanted)).elements())
-    if missing or extra:
-        found = ", ".join(extra) or f"no {', '.join(missing)}"
-        expected = ", ".join(missing) or f"no {', '.join(extra)}"
-        yield _fault("translation-data-types", subject, cell, found, expected)
+def _same_counts(row: LevelRow, original: LevelRow, cell: Quoted) -> bool:
+    """Whether a cell names the counts of its original; where its words are not known the numbers must be the same."""
+    if row.dimension_counts is not None and original.dimension_counts is not None:
+        return row.dimension_counts == original.dimension_counts
+    return take_apart(cell.text).numbers == take_apart(cell.english).numbers
 
 
 def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[Fault]:
@@ -177,25 +157,3 @@ def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[
 
 def _after_colon(text: str) -> str:
     return text.partition(":")[2].strip() or text
-
-
-def _uneven_cells(page: Page) -> Iterator[Fault]:
-    """Words in level tables that are not translated as most others with the same original."""
-    texts: defaultdict[str, list[tuple[str, Quoted]]] = defaultdict(list)
-    for table in page.tables:
-        label = table.level or table.heading.english
-        stated = [(f"{label}/header", cell) for cell in table.header]
-        for row in table.rows:
-            for column, cell in zip(table.columns, row.cells, strict=False):
-                if column in ("kind", "dimension_counts"):
-                    stated.append((f"{label}/{row.cells[0].english}", cell))
-        for subject, cell in stated:
-            if cell.original and cell.text:
-                texts[cell.original].append((subject, cell))
-    for original, cells in texts.items():
-        usual, times = Counter(cell.text for _, cell in cells).most_common(1)[0]
-        if 2 * times <= len(cells):
-            continue  # there is no telling which of them is odd
-        for subject, cell in cells:
-            if cell.text != usual:
-                yield _fault("translation-uneven", f"{subject}/{original}", cell, cell.text, usual)

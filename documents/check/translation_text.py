@@ -6,8 +6,8 @@ What must be kept:
 * names: those that are emphasised or set as code in the original, and, emphasised or not, those that look like no
   plain word (`DML_TENSOR_DESC`, `InputTensor.Sizes`, `UINT32`, `directml.h`). A product's name (`DirectML`) in running
   text need not be kept, and plain words (`tensor`, `axis`) are the translator's;
-* numbers. Which sign separates decimals or thousands is the language's own; a number that the original writes as a
-  word may be a figure, and a figure a word (`zwei`) or one character (`四`); what the original has may be said twice.
+* numbers, as far as none stands for another. Which sign separates decimals or thousands is the language's own, and
+  whether a number is written as a figure or a word.
 
 What may change: the order of all these, how often a name is repeated as long as it is there, whether a property is
 named with its tensor (`DimensionCount` or `OutputTensor.DimensionCount`), and endings of words.
@@ -34,14 +34,11 @@ from dml_conformance.documents.check.identifiers import (
     plain,
     take_apart,
 )
-from dml_conformance.documents.check.number_words import written_numbers
 from dml_conformance.documents.read.model import Quoted
 
 NOTHING = "nothing"
 LONGEST = 6000  # characters of a text and its original together; the time to compare them grows with the square
 _MOST_PAIRS = 4000  # of words and names that are tried for likeness; a sentence has some hundreds
-# Words of an English original that may be a figure in its translation, beside the numbers themselves.
-_ENGLISH_NUMBERS = {"a": "1", "an": "1", "each": "1", "another": "1"}
 _FORMULA = re.compile(r"=|\w\[|[\w)\]]\s*[-+]\s*\d|\w \+ \w")
 _MINUS = re.compile(r"[-−–]\s*([0-9]+)")
 _EDGES = " \t.,:;。、，*`"
@@ -51,8 +48,8 @@ class TextChange(NamedTuple):
     """Something of the original that is not in the text.
 
     Attributes:
-        what: `range`, `code`, `level`, `name`, `wrong-name`, `product`, `number`, `lost-number`,
-            `added-number`, `emphasis`, `mark`, or `too-long` for what was not compared.
+        what: `range`, `code`, `level`, `name`, `wrong-name`, `product`, `number`, `emphasis`,
+             `mark`, or `too-long` for what was not compared.
         part: what the original has.
         found: what the text has in its place, as it stands there.
     """
@@ -229,12 +226,13 @@ def whole(name: str) -> re.Pattern[str]:
 
 
 def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[TextChange]:
-    missing, extra = _differing_numbers(quoted, original, shown)
-    for wanted, found in zip_longest(missing.elements(), extra.elements()):
-        if wanted is None or found is None:
-            yield TextChange("added-number" if wanted is None else "lost-number", wanted or NOTHING, found or NOTHING)
-        else:
-            yield TextChange("number", wanted, found)
+    """Numbers put for others; one that is only lost or added may stand as a word in one of the languages."""
+    missing, extra = (
+        Counter(original.numbers) - Counter(shown.numbers),
+        Counter(shown.numbers) - Counter(original.numbers),
+    )
+    if Counter(original.joined) != Counter(shown.joined):
+        yield from (TextChange("number", *pair) for pair in zip(missing.elements(), extra.elements(), strict=False))
     if missing or extra:
         return
     # The hyphen of a compound may stand before a number, but never in place of a minus; nor is a difference negative.
@@ -243,23 +241,6 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
         yield TextChange("number", f"-{wanted}", wanted)
     for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")
-
-
-def _differing_numbers(quoted: Quoted, original: Parts, shown: Parts) -> tuple[Counter[str], Counter[str]]:
-    """The figures that only the original has, and those that only the text has."""
-    missing = Counter(original.numbers) - Counter(shown.numbers)
-    extra = Counter(shown.numbers) - Counter(original.numbers)
-    if Counter(original.joined) == Counter(shown.joined):
-        return Counter(), Counter()
-    if extra:
-        words = re.findall(r"[a-z]+", (quoted.original or "").lower())
-        extra -= written_numbers(quoted.original or "")
-        extra -= Counter(_ENGLISH_NUMBERS[word] for word in words if word in _ENGLISH_NUMBERS)
-    if not extra:  # else one of them may stand in place of a missing one
-        missing -= written_numbers(quoted.text)
-    if not missing:  # what the original has may be said twice
-        extra = Counter({number: count for number, count in extra.items() if number not in original.numbers})
-    return missing, extra
 
 
 def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:

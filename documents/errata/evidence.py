@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from dml_conformance.documents.errata.model import (
     LibraryBehaviour,
     LibraryRecord,
 )
-from dml_conformance.documents.reference_run import explicit, run_reference
-from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.documents.reference_run import Computed, explicit, run_reference
+from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
 from dml_conformance.spec.examples import Example, examples, flattened
@@ -27,8 +27,10 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
 from dml_conformance.spec.observations import Observation, observations
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots
-from dml_conformance.spec.registry import rule, rules
+from dml_conformance.spec.registry import rules
 from dml_conformance.spec.validator import decide
+
+SILENCE = "missing"  # what kind of erratum has the page say nothing, not something that contradicts itself
 
 
 def errata_document(operators: Collection[str] = ()) -> ErrataDocument:
@@ -50,8 +52,8 @@ def errata_document(operators: Collection[str] = ()) -> ErrataDocument:
     ]
     named = {name for entry in entries for name in entry.divergences}
     departures = [_departure(known) for known in divergences().values() if wanted(known.operators) or known.id in named]
-    ordered = ErrataDocument(FORMAT, tuple(entries), ()).by_page.values()
-    return ErrataDocument(FORMAT, tuple(entry for of_page in ordered for entry in of_page), tuple(departures))
+    entries.sort(key=lambda entry: (entry.page, entry.kind == SILENCE))
+    return ErrataDocument(FORMAT, tuple(entries), tuple(departures))
 
 
 def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> ErratumEntry:
@@ -94,9 +96,8 @@ def _of_example(example: Example) -> Exhibit:
         return _untyped(example, descriptor)
     read = inputs(corrected)
     printed_all = all(slot.name in example.values for slot in slots(corrected))
-    computed = (
-        _computed(corrected, explicit({slot.key: example.elements(slot.name) for slot in read})) if printed_all else {}
-    )
+    elements = {slot.key: example.elements(slot.name) for slot in read if printed_all}
+    results = run_reference(corrected, explicit(elements)) if printed_all else {}
     return _exhibit(
         example.id,
         level,
@@ -105,16 +106,22 @@ def _of_example(example: Example) -> Exhibit:
         corrections=example.corrections,
         corrected_decision=decide(corrected, level).outcome if example.corrections else None,
         inputs={slot.name: example.values[slot.name] for slot in read if slot.name in example.values},
-        computed=computed,
-        as_printed=all(_is_printed(example, name, computed[name]) for name in computed),
+        computed={name: _shown(result) for name, result in results.items()},
+        as_printed=all(_is_printed(example, name, result) for name, result in results.items()),
         library=_recorded(printed, level),
     )
 
 
-def _is_printed(example: Example, output: str, computed: Any) -> bool:
-    """Whether the page prints what is computed; None, an open element, fits all but a choice between indices."""
-    pairs = zip(flattened(computed), flattened(example.values[output]), strict=True)
-    return all(ours == theirs or (ours is None and example.spec.index is None) for ours, theirs in pairs)
+def _is_printed(example: Example, output: str, result: Computed) -> bool:
+    """Whether the page prints what is computed.
+
+    An open element fits all but a choice between indices; where all are open, it takes what `Computed.tells` says.
+    """
+    printed = np.array(example.elements(output), result.elements.dtype).reshape(result.elements.shape)
+    pairs = zip(flattened(_shown(result)), flattened(example.values[output]), strict=True)
+    return result.tells(printed) and all(
+        ours == theirs or (ours is None and example.spec.index is None) for ours, theirs in pairs
+    )
 
 
 def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
@@ -134,7 +141,8 @@ def _of_case(case: Case) -> Exhibit:
         for slot in slots(case.desc)
         if case.data is not None and slot.key in case.data
     }
-    computed = _computed(case.desc, case.data) if case.data is not None else {}
+    results = run_reference(case.desc, case.data) if case.data is not None else {}
+    computed = {name: _shown(result) for name, result in results.items()}
     library = _recorded(case.desc, case.level)
     return _exhibit(
         "", case.level, case.desc, desc_to_json(case.desc), inputs=printed, computed=computed, library=library
@@ -150,7 +158,7 @@ def _of_observation(known: Observation) -> Iterator[Exhibit]:
 def _departure(known: Divergence) -> Departure:
     return Departure(
         **_shared(known, Departure),
-        addresses=tuple(dict.fromkeys(rule(name).source.url for name in known.rules)),
+        addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
         exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
     )
 
@@ -185,15 +193,12 @@ def _builds(levels: Collection[str]) -> tuple[str, ...]:
     return tuple(str(libraries()[level]) for level in levels)
 
 
-def _computed(desc: OperatorDesc, data: Mapping[str, Recipe]) -> dict[str, Any]:
-    """The output elements by tensor name, nested as its sizes say; None for those that are left open."""
-    found = {}
-    for name, (computed, is_open) in run_reference(desc, data).items():
-        elements = computed.reshape(-1).tolist()
-        if is_open is not None:
-            elements = [None if left else element for element, left in zip(elements, is_open.flat, strict=True)]
-        found[name] = _nested(elements, computed.shape)
-    return found
+def _shown(result: Computed) -> Any:
+    """The elements of an output, nested as its sizes say; None for those that are left open."""
+    elements = result.elements.reshape(-1).tolist()
+    if result.open is not None:
+        elements = [None if left else element for element, left in zip(elements, result.open.flat, strict=True)]
+    return _nested(elements, result.elements.shape)
 
 
 def _nested(elements: Collection[Any], sizes: tuple[int, ...]) -> Any:

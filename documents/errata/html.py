@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dml_conformance.documents.errata.model import ErrataDocument
 from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences, page_name
-from dml_conformance.reports.html import render
-from dml_conformance.reports.text import pretty_json
+from dml_conformance.reports.model.text import pretty_json
+from dml_conformance.reports.page.html import render
 
 
 def as_html(document: ErrataDocument) -> str:

@@ -12,10 +12,9 @@ from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentenc
 INTRODUCTION = (
     "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "
     "they could say instead. *Corrected*: other evidence of the pages settles it, and the rules follow the correction. "
-    "*Unspecified*: nothing settles it, and what depends on it is not judged. *Pending*: no rule depends on it yet, as "
-    "this project does not have its operator. *Editorial*: wording only; no descriptor's fate depends on it. The "
-    "evidence is computed: contradictions by the checks of `spec check`, decisions by the rules, outputs by the "
-    "reference; what the library does is on record in this project's data."
+    "*Unspecified*: nothing settles it, and what depends on it is not judged. *Editorial*: wording only; no "
+    "descriptor's fate depends on it. The evidence is computed: contradictions by the checks of `spec check`, "
+    "decisions by the rules, outputs by the reference; what the library does is on record in this project's data."
 )
 
 

@@ -152,7 +152,7 @@ class ErrataDocument(msgspec.Struct, frozen=True):
 
     Attributes:
         format: 1; raised when something in it changes meaning.
-        errata: page by page.
+        errata: by the page's name, which is that of the operator; contradictions before what a page is silent on.
         divergences: what the library does otherwise than its pages say, as far as the errata concern it.
     """
 
@@ -162,7 +162,7 @@ class ErrataDocument(msgspec.Struct, frozen=True):
 
     @property
     def by_page(self) -> dict[str, list[ErratumEntry]]:
-        """The errata of each page, pages in the order of their first erratum."""
+        """The errata of each page, in the order of the document."""
         pages: dict[str, list[ErratumEntry]] = {}
         for entry in self.errata:
             pages.setdefault(entry.page, []).append(entry)

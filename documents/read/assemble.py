@@ -374,7 +374,8 @@ def _is_title(block: Block) -> bool:
 
 def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
     """The section on a field; its first paragraph may be the type line, a declaration above it left out."""
-    if len(paragraphs) > 1 and paragraphs[0].pieces[-1].english.endswith(f" {name.english};"):
+    declaration = rf"\s{re.escape(name.english)}\s?;$"
+    if len(paragraphs) > 1 and re.search(declaration, paragraphs[0].pieces[-1].english):
         paragraphs = paragraphs[1:]
     kind = _type_of(paragraphs[0].pieces) if paragraphs else None
     line = None if kind is None else paragraphs[0].pieces[0]

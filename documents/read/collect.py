@@ -51,13 +51,11 @@ class PageFiles(NamedTuple):
 
     Attributes:
         pages: in the order asked for, those of a folder by path.
-        found: paths of those that were found in folders, not named.
         skipped: found in folders, and no pages on operators.
         failures: what was named and cannot be read, and broken pages in folders.
     """
 
     pages: tuple[Page, ...]
-    found: frozenset[str]
     skipped: tuple[OtherFile, ...]
     failures: tuple[UnreadableFile, ...]
 
@@ -70,7 +68,6 @@ def collect(paths: Iterable[Path]) -> PageFiles:
             hidden ones are not. A file that is reached twice is read once.
     """
     pages: list[Page] = []
-    found: set[str] = set()
     skipped: list[OtherFile] = []
     failures: list[UnreadableFile] = []
     seen: set[str] = set()
@@ -90,8 +87,6 @@ def collect(paths: Iterable[Path]) -> PageFiles:
                 skipped.append(OtherFile(shown, encodable(str(error))))
         else:
             pages.append(msgspec.structs.replace(page, path=shown))
-            if not is_named:
-                found.add(shown)
 
     for path in paths:
         if not os.path.isdir(path):  # noqa: PTH112 - which never raises
@@ -104,7 +99,7 @@ def collect(paths: Iterable[Path]) -> PageFiles:
             looked_at = len(seen) - before[2]
             problem = f"{path} holds no page on an operator; {looked_at} {'/'.join(SUFFIXES)} files were looked at"
             failures.append(UnreadableFile.of(path, problem))
-    return PageFiles(tuple(pages), frozenset(found), tuple(skipped), tuple(failures))
+    return PageFiles(tuple(pages), tuple(skipped), tuple(failures))
 
 
 def _names_no_operator(path: Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -42,25 +41,18 @@ def read_figure(content: PlacedText, document: PageText, tensors: frozenset[str]
     return _FigureReader(content, document, tensors).read()
 
 
-@dataclass
-class _Tensor:
-    label: Quoted
-    sizes: Value | None = None
-    data_type: Value | None = None
-    values: Value | None = None
-    properties: dict[str, Value] = field(default_factory=dict)
+# What is printed of a tensor, by the attributes of `ExampleTensor`, or by the name of the property.
+_Printed = dict[str, Value]
+_SIZES, _DATA_TYPE, _VALUES = "sizes", "data_type", "values"
 
-    def set(self, name: str, value: Value) -> None:
-        match name.casefold():
-            case "sizes":
-                self.sizes = value
-            case "datatype":
-                self.data_type = value
-            case _:
-                self.properties[name] = value
 
-    def built(self) -> ExampleTensor:
-        return ExampleTensor(self.label, self.sizes, self.data_type, self.values, self.properties)
+def _part(name: str) -> str:
+    return {"sizes": _SIZES, "datatype": _DATA_TYPE}.get(name.casefold(), name)
+
+
+def _tensor(label: Quoted, printed: _Printed) -> ExampleTensor:
+    own = {part: printed[part] for part in (_SIZES, _DATA_TYPE, _VALUES) if part in printed}
+    return ExampleTensor(label, **own, properties={name: value for name, value in printed.items() if name not in own})
 
 
 class _FigureReader:
@@ -69,19 +61,19 @@ class _FigureReader:
         self.tokens = tokens_of(content.text)
         self.at = 0
         self.attributes: dict[str, Value] = {}
-        self.tensors: list[_Tensor] = []
-        self.last_named: dict[str, _Tensor] = {}
+        self.tensors: list[tuple[Quoted, _Printed]] = []
+        self.last_named: dict[str, _Printed] = {}
         self.faults: list[Fault] = []
 
     def read(self) -> Figure:
         while self.at < len(self.tokens):
             if self._is_entry():
                 self._entry()
-            elif self.tokens[self.at].text in ("[", "{") and self.tensors and self.tensors[-1].values is None:
-                self.tensors[-1].values = self._value("unreadable-values")
+            elif self.tokens[self.at].text in ("[", "{") and self.tensors and _VALUES not in self.tensors[-1][1]:
+                self.tensors[-1][1][_VALUES] = self._value("unreadable-values")
             elif not self._labelled_values():
                 self._skip_line()
-        return Figure(self.attributes, tuple(tensor.built() for tensor in self.tensors), tuple(self.faults))
+        return Figure(self.attributes, tuple(_tensor(*tensor) for tensor in self.tensors), tuple(self.faults))
 
     def _is_entry(self) -> bool:
         return self._name_length() > 0
@@ -113,9 +105,9 @@ class _FigureReader:
         if first.text == "(":
             self._properties(self._new_tensor(name, name.text))
         elif dot:
-            self._tensor_named(owner, name).set(member, self._value("unreadable-value"))
+            self._tensor_named(owner, name)[_part(member)] = self._value("unreadable-value")
         elif first.text in ("[", "{") and without_index(name.text) in self.names:
-            self._tensor_named(owner, name).values = self._value("unreadable-values")
+            self._tensor_named(owner, name)[_VALUES] = self._value("unreadable-values")
         elif not self._labelled_values():
             self.attributes[name.text] = self._value("unreadable-value")
 
@@ -129,13 +121,13 @@ class _FigureReader:
         if value is None or label is None:
             return False
         token = Token("name", label[1], *label.span(1))
-        self._new_tensor(token, label[1]).values = Value(
+        self._new_tensor(token, label[1])[_VALUES] = Value(
             value, self.content.text[start:end], self._place(self.tokens[self.at])
         )
         self.at = following
         return True
 
-    def _properties(self, tensor: _Tensor) -> None:
+    def _properties(self, tensor: _Printed) -> None:
         """`(Sizes:{2,3}, DataType:FLOAT32)`, from its bracket on."""
         opening = self.tokens[self.at]
         self.at += 1
@@ -148,7 +140,7 @@ class _FigureReader:
                     self._to_line_end()
                 return
             name = self._name()
-            tensor.set(name.text, self._value("unreadable-value"))
+            tensor[_part(name.text)] = self._value("unreadable-value")
             if self.at < len(self.tokens) and self.tokens[self.at].text == ",":
                 self.at += 1
         if self.at == len(self.tokens):
@@ -164,15 +156,14 @@ class _FigureReader:
             self._fault(fault, what, start)
         return Value(value, self.content.text[start.start : end], self._place(start))
 
-    def _tensor_named(self, label: str, token: Token) -> _Tensor:
+    def _tensor_named(self, label: str, token: Token) -> _Printed:
         """The tensor printed last under this label, a new one where none was."""
-        return self.last_named.get(label) or self._new_tensor(token, label)
+        return self.last_named[label] if label in self.last_named else self._new_tensor(token, label)
 
-    def _new_tensor(self, token: Token, label: str) -> _Tensor:
-        tensor = _Tensor(self._label(token, label))
-        self.tensors.append(tensor)
-        self.last_named[label] = tensor
-        return tensor
+    def _new_tensor(self, token: Token, label: str) -> _Printed:
+        printed = self.last_named[label] = {}
+        self.tensors.append((self._label(token, label), printed))
+        return printed
 
     def _label(self, token: Token, text: str) -> Quoted:
         return Quoted(self.content.text[token.start : token.start + len(text)], self._place(token))

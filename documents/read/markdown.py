@@ -1,18 +1,17 @@
 """Reads a page in Markdown: the published form, with or without hidden originals, and the source form.
 
-markdown-it-py parses, after the CommonMark specification with its tables. It places blocks by line only, so each rule
-for inline markup is wrapped here to note where in the source its tokens stand.
+markdown-it-py parses, after the CommonMark specification with its tables. It places blocks by line only, so the text of
+its inline tokens is looked for in the source, each behind the one before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
 
-from markdown_it import MarkdownIt, rules_inline
-from markdown_it.rules_inline import StateInline
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from dml_conformance.documents.read.model import Form
@@ -33,6 +32,7 @@ from dml_conformance.documents.read.pieces import (
     shown,
 )
 from dml_conformance.documents.read.source import PageText
+from dml_conformance.documents.read.syntax import STRUCTURE
 
 # Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
 MAX_INLINE = 8_000
@@ -52,17 +52,10 @@ _QUOTED = re.compile(r"(?:[ \t]*>[ \t]?)*")
 _INLINE_MARKUP = re.compile(r"[*_`<\[&\\!\n]")
 _MARKUP = re.compile(r"\A---[ \t]*$|^ {0,3}#{1,6} |<span data-|<a name=", re.MULTILINE)
 
-_RULES: dict[str, Callable[[StateInline, bool], bool]] = {
-    "newline": rules_inline.newline,
-    "escape": rules_inline.escape,
-    "backticks": rules_inline.backtick,
-    "emphasis": rules_inline.emphasis.tokenize,
-    "link": rules_inline.link,
-    "image": rules_inline.image,
-    "autolink": rules_inline.autolink,
-    "html_inline": rules_inline.html_inline,
-    "entity": rules_inline.entity,
-}
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^>]*?)(?P<empty>/?)>", re.DOTALL)
+_ATTRIBUTE = re.compile(r"([\w-]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
+_HTML = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z!?][^>]*(?:>|\Z)|((?:[^<]|<(?![A-Za-z/!?]))+)", re.DOTALL)
+_LINK_TARGET = re.compile(r"\]\([^)]*\)|\]\[[^\]]*\]")
 
 
 def form_of(text: str) -> Form:
@@ -80,86 +73,7 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark").enable("table")
     # The first two join texts that stand apart in the source; inline markup is parsed run by run, within its bound.
     parser.disable(["fragments_join", "text_join", "inline"])
-    for name, rule in _RULES.items():
-        parser.inline.ruler.at(name, _placing(name, rule))
     return parser
-
-
-def _placing(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """The rule, which notes in each new token where its source starts and ends.
-
-    Text that no rule claims becomes a token only when the next one follows; it starts where the one before it ends, so
-    it needs no note.
-    """
-
-    def placing(state: StateInline, silent: bool) -> bool:
-        start, before = state.pos, len(state.tokens)
-        unclaimed = not silent and bool(state.pending)
-        matched = rule(state, silent)
-        if matched and not silent:
-            new = state.tokens[before + unclaimed :]
-            for index, token in enumerate(new):
-                if "start" in token.meta:
-                    continue
-                if name == "emphasis":
-                    token.meta.update(start=start + index, end=start + index + 1)
-                elif name in ("link", "autolink"):
-                    if token.type == "link_open":
-                        token.meta.update(start=start, end=start + 1)
-                    elif token.type == "link_close":
-                        token.meta.update(start=state.pos)
-                else:
-                    token.meta.update(start=start, end=state.pos)
-        return matched
-
-    return placing
-
-
-class _Tag(HTMLParser):
-    """One tag of inline HTML.
-
-    Attributes:
-        opens: whether it is no end tag.
-        closes: whether it is its own end: `<br/>`.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.name, self.attributes = "", dict[str, str]()
-        self.opens = self.closes = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.name, self.opens = tag, True
-        self.attributes = {name: value or "" for name, value in attrs}
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self.closes = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self.name = tag
-
-
-class _Texts(HTMLParser):
-    """The texts of a block of HTML with their places in it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=False)
-        self.found: list[tuple[str, int, int]] = []
-        self.feed(text)
-        self.close()
-
-    def handle_data(self, data: str) -> None:
-        if data.strip():
-            self.found.append((data, *self.getpos()))
-
-    def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """A marked section of no known kind (`<![x] y>`) is a comment, as browsers have it; the library gives up."""
-        try:
-            return super().parse_marked_section(i, report)
-        except AssertionError:
-            return self.parse_bogus_comment(i)
 
 
 class _Inline:
@@ -167,48 +81,68 @@ class _Inline:
 
     _MARKS = frozenset({"b", "i", "em", "strong", "code"})
 
-    def __init__(self, offsets: Callable[[int], int]) -> None:
-        self._offsets = offsets
+    def __init__(self, run: PlacedText) -> None:
+        self._source, self._offset, self._at = run.text, run.offset, 0
         self._pieces: list[Piece] = []
         self._spans: list[str] = []
         self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
+        self._link = "", 0
         self.anchor = ""
+        self.faults: list[Fault] = []
 
-    def read(self, source: str, tokens: list[Token]) -> tuple[Piece, ...]:
-        end = 0
+    def read(self, tokens: list[Token]) -> tuple[Piece, ...]:
         for token in tokens:
-            start = token.meta.get("start", end)
-            self._token(token, source, start)
-            end = token.meta.get("end", start)
+            self._token(token)
         self._finish()
         self._flush_bare()
         return tuple(self._pieces)
 
-    def _token(self, token: Token, source: str, start: int) -> None:
+    def _token(self, token: Token) -> None:
         target = self._target
         match token.type:
             case "html_inline":
-                self._tag(_Tag(token.content))
+                self._next(token.content)
+                self._tag(token.content)
             case "em_open" | "strong_open":
                 target.open_mark()
             case "em_close" | "strong_close":
                 target.close_mark()
+            case "link_open":
+                self._link = str(token.attrs.get("href", "")), self._at
+            case "link_close":
+                self._end_of_link()
+                behind = _LINK_TARGET.match(self._source, self._at)
+                self._at = self._at if behind is None else behind.end()
             case "code_inline":
                 target.open_mark()
-                # Between its backticks; a space at both ends is left out of the content.
-                at = start + len(token.markup)
-                at += token.meta["end"] - at - len(token.markup) > len(token.content)
-                target.add(token.content, self._offsets(at))
+                self._next(token.markup)
+                self._at += self._source[self._at : self._at + 1].isspace() and token.content[:1] != " "
+                target.add(token.content, self._offset(self._at))
+                self._at += len(token.content)
+                self._next(token.markup)
                 target.close_mark()
             case "softbreak" | "hardbreak":
-                target.add(" ", self._offsets(start))
-            case "text" | "text_special" | "image":
-                at = start
-                if "start" not in token.meta:
-                    # Spaces at the start of a line are skipped.
-                    while not source.startswith(token.content[:1], at) and source[at : at + 1].isspace():
-                        at += 1
-                target.add(token.content, self._offsets(at))
+                target.add(" ", self._offset(self._next("\n")))
+            case "image":
+                target.add(token.content, self._offset(self._next("![")))
+            case "text" | "text_special":
+                target.add(token.content, self._offset(self._next(token.markup or token.content)))
+
+    def _end_of_link(self) -> None:
+        """A link whose text names a structure leads to that structure."""
+        address, start = self._link
+        text = self._source[start : self._at]
+        named, target = STRUCTURE.search(text), STRUCTURE.search(address.upper())
+        if named is not None and target is not None and named[1] != target[1]:
+            what = f"a link that leads to {target[0]}"
+            self.faults.append(Fault("link-elsewhere", what, named[0], self._offset(start + named.start())))
+
+    def _next(self, text: str) -> int:
+        """Where a text comes next in the source; the reader goes on behind it."""
+        found = self._source.find(text, self._at)
+        start = self._at if found < 0 else found
+        self._at = start if found < 0 else start + len(text)
+        return start
 
     @property
     def _target(self) -> PlacedTextBuilder:
@@ -216,31 +150,36 @@ class _Inline:
             return self._original
         return self._shown if "shown" in self._spans else self._bare
 
-    def _tag(self, tag: _Tag) -> None:
-        if tag.name == "span":
-            self._span(tag)
-        elif tag.name == "a" and tag.opens:
-            self.anchor = self.anchor or tag.attributes.get("name", tag.attributes.get("id", ""))
-        elif tag.name == "br":
-            self._target.add(" ", self._offsets(0))
-        elif tag.name in self._MARKS:
-            if not tag.opens:
+    def _tag(self, text: str) -> None:
+        tag = _TAG.fullmatch(text)
+        if tag is None:
+            return
+        name, opens = tag["name"].lower(), not tag["end"]
+        attributes = {key.lower(): "".join(values) for key, *values in _ATTRIBUTE.findall(tag["attributes"])}
+        if name == "span":
+            self._span(attributes, opens=opens, is_empty=bool(tag["empty"]))
+        elif name == "a" and opens:
+            self.anchor = self.anchor or attributes.get("name", attributes.get("id", ""))
+        elif name == "br":
+            self._target.add(" ", self._offset(0))
+        elif name in self._MARKS:
+            if not opens:
                 self._target.close_mark()
-            elif not tag.closes:
+            elif not tag["empty"]:
                 self._target.open_mark()
 
-    def _span(self, tag: _Tag) -> None:
-        if tag.opens and not tag.closes:
-            if "data-ttu-id" in tag.attributes:
+    def _span(self, attributes: dict[str, str], *, opens: bool, is_empty: bool) -> None:
+        if opens and not is_empty:
+            if "data-ttu-id" in attributes:
                 # They never nest: an open one was not closed.
                 self._finish()
                 self._flush_bare()
                 self._spans = ["shown"]
-            elif "data-stu-id" in tag.attributes or "sxs-lookup" in tag.attributes.get("class", "").split():
+            elif "data-stu-id" in attributes or "sxs-lookup" in attributes.get("class", "").split():
                 self._spans.append("original")
             else:
                 self._spans.append("other")
-        elif not tag.opens and self._spans:
+        elif not opens and self._spans:
             closed = self._spans.pop()
             if closed == "original" and not self._spans:
                 self._finish()
@@ -353,9 +292,10 @@ class _MarkdownReader:
             return (Piece(shown(content[:MAX_INLINE], start)),), ""
         if not _INLINE_MARKUP.search(content):
             return (Piece(shown(content, start)),) if content.strip() else (), ""
-        inline = _Inline(run.offset)
-        parser = _parser()
-        return inline.read(content, parser.inline.parse(content, parser, {}, [])), inline.anchor
+        inline, parser = _Inline(run), _parser()
+        pieces = inline.read(parser.inline.parse(content, parser, {}, []))
+        self.faults += inline.faults
+        return pieces, inline.anchor
 
     def _inline(self, token: Token) -> _InlineText:
         """The pieces of the inline token of a heading or paragraph."""
@@ -455,9 +395,11 @@ class _MarkdownReader:
             what = f"a block of HTML of more than {MAX_INLINE} characters; it is not read"
             self.faults.append(Fault("text-too-long", what, content[:80], self.document.starts[first]))
             return
-        for text, line, column in _Texts(content).found:
-            number = min(first + line - 1, len(self.lines) - 1)
-            self.blocks.append(Paragraph((Piece(shown(text, self.document.starts[number] + column)),)))
+        placed = self._placed(content.split("\n"), first)
+        for match in _HTML.finditer(content):
+            if match[1] and match[1].strip():
+                text = unescape(match[1])
+                self.blocks.append(Paragraph((Piece(shown(text, placed.offset(match.start(1)))),)))
 
 
 def _is_name(piece: Piece) -> bool:

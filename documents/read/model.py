@@ -80,6 +80,19 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     def text(self) -> str:
         return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
+    @property
+    def is_tensor(self) -> bool:
+        return "DML_TENSOR_DESC" in self.type and self.is_pointer
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array of numbers."""
+        return "DML_" not in self.type and self.is_pointer
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type.rstrip().endswith("*")
+
 
 class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """An interval: each bound as text, a number or one computed from fields, and whether it belongs to it."""
@@ -132,45 +145,6 @@ class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     count_field: str = ""
 
 
-class ShapeDimension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One dimension of a shape by names.
-
-    Attributes:
-        size: its name or its number.
-        optional: whether a tensor may lack it: `[Depth]`.
-        repeated: whether the name stands for any number of dimensions: `InputDimensions[]`.
-    """
-
-    size: int | str
-    optional: bool = False
-    repeated: bool = False
-
-    @property
-    def text(self) -> str:
-        text = f"{self.size}{'[]' if self.repeated else ''}"
-        return f"[{text}]" if self.optional else text
-
-
-class NamedShape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The sizes of a tensor by names and numbers: `{ BatchCount, 1, Height, Width }`.
-
-    Attributes:
-        dimensions: from the first on.
-    """
-
-    dimensions: tuple[ShapeDimension, ...]
-
-    def has_count(self, count: int) -> bool:
-        """Whether so many dimensions can be of this shape."""
-        due = [dimension for dimension in self.dimensions if not dimension.repeated]
-        least = sum(not dimension.optional for dimension in due)
-        return least <= count and (count <= len(due) or len(due) < len(self.dimensions))
-
-    @property
-    def text(self) -> str:
-        return f"{{ {', '.join(dimension.text for dimension in self.dimensions)} }}"
-
-
 class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One row of a level's table.
 
@@ -182,8 +156,6 @@ class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         data_types: the names as shown, known or not; None where the cell is missing.
         optional: whether the kind is said to be optional (`Optional input`).
         array: whether the kind is said to be an array (`Array of inputs`).
-        shapes: the sizes that the column Dimensions has by names, any of which will do; empty where the cell is
-            missing or in another form.
     """
 
     cells: tuple[Quoted, ...]
@@ -193,7 +165,6 @@ class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     data_types: tuple[str, ...] | None
     optional: bool = False
     array: bool = False
-    shapes: tuple[NamedShape, ...] = ()
 
     @property
     def place(self) -> Place:

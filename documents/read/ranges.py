@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from dml_conformance.documents.read.model import PrintedInterval
+import msgspec
+
+from dml_conformance.documents.read.model import Interval, PrintedInterval
 from dml_conformance.documents.read.pieces import Piece, PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width
@@ -31,9 +35,17 @@ def ranges_in(piece: Piece, document: PageText) -> list[PrintedInterval]:
     return found
 
 
-def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
-    found = []
-    text = half_width(shown.text[:_LONGEST]).translate(_WIDE_BRACKETS)
+class FoundInterval(NamedTuple):
+    """An interval and where it stands in a text."""
+
+    interval: Interval
+    start: int
+    end: int
+
+
+def intervals_in(text: str) -> Iterator[FoundInterval]:
+    """The intervals in a text; no lists of two and no remarks in brackets."""
+    text = half_width(text[:_LONGEST]).translate(_WIDE_BRACKETS)
     for match in _RANGE.finditer(text):
         opening, low, high, closing = match.groups()
         before = text[: match.start()].rstrip()[-1:]
@@ -41,19 +53,20 @@ def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list
         indexes = bool(re.fullmatch(r"[A-Za-z0-9_\])]", text[match.start() - 1 : match.start()]))
         is_shape = (opening, closing) == ("[", "]") and _SHAPE_WORD.search(text[: match.start()][-_LONGEST_WORD:])
         is_list = is_shape or before == "=" or ((opening, closing) == ("(", ")") and not _NUMERIC.match(low))
-        if indexes or is_list:
-            continue
-        found.append(
-            PrintedInterval(
-                low=_bare(low),
-                high=_bare(high),
-                low_closed=opening == "[",
-                high_closed=closing == "]",
-                place=document.place(shown.offset(match.start())),
-                of_original=of_original,
-            )
+        if not indexes and not is_list:
+            interval = Interval(_bare(low), _bare(high), opening == "[", closing == "]")
+            yield FoundInterval(interval, *match.span())
+
+
+def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
+    return [
+        PrintedInterval(
+            **msgspec.structs.asdict(found.interval),
+            place=document.place(shown.offset(found.start)),
+            of_original=of_original,
         )
-    return found
+        for found in intervals_in(shown.text)
+    ]
 
 
 def _bare(bound: str) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from dml_conformance.documents.read import words
-from dml_conformance.documents.read.model import LevelRow, LevelTable
+from dml_conformance.documents.read.model import LevelRow, LevelTable, Quoted
 from dml_conformance.documents.read.pieces import Fault, Grid, Piece
-from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.documents.read.source import PageText
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -69,25 +68,28 @@ def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText)
         cells = cells[:-1]
     if not cells:
         return None, []
-    by_column = dict(zip(columns, cells, strict=False))
-    counts, types = (by_column.get(name) for name in ("dimension_counts", "data_types"))
-    kind, shapes = (by_column[name].text if name in by_column else "" for name in ("kind", "dimensions"))
-    faults = []
-    numbers = None if counts is None else words.numbers(counts.text)
-    if counts is not None and numbers is None:
-        what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
-        faults.append(Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts)))
-    row = LevelRow(
-        cells=tuple(piece.quoted(document) for piece in cells),
-        tensor=by_column["tensor"].text if "tensor" in by_column else "",
+    row = level_row(tuple(piece.quoted(document) for piece in cells), columns)
+    counts = dict(zip(columns, cells, strict=False)).get("dimension_counts")
+    if counts is None or row.dimension_counts is not None:
+        return row, []
+    what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
+    return row, [Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts))]
+
+
+def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, english: bool = False) -> LevelRow:
+    """What the cells of a row say as shown; or by their originals, where they have one."""
+    pairs = zip(columns, cells, strict=False)
+    texts = {column: cell.english if english else cell.text for column, cell in pairs}
+    kind = texts.get("kind", "")
+    return LevelRow(
+        cells=cells,
+        tensor=texts.get("tensor", ""),
         kind=words.kind(kind),
-        dimension_counts=numbers,
-        data_types=None if types is None else words.names(types.text),
+        dimension_counts=words.numbers(texts["dimension_counts"]) if "dimension_counts" in texts else None,
+        data_types=words.names(texts["data_types"]) if "data_types" in texts else None,
         optional=words.is_optional(kind),
         array=words.is_array(kind),
-        shapes=shapes_in(shapes),
     )
-    return row, faults
 
 
 def _offset(piece: Piece) -> int:

@@ -86,7 +86,7 @@ _ANCHORS = {
 }
 
 _OPTIONAL = re.compile(
-    r"\b(?:optional[eo]?s?|opcional|opzionale|facultative?|optionnel(?:le)?|optionale[rs]?|необязательн\w+|opcjonaln\w+)\b"
+    r"\b(?:optional[eo]?s?|opcional|opzionale|facultative?|facoltativ[aoie]|optionnel(?:le)?|optionale[rs]?|необязательн\w+|opcjonaln\w+)\b"
     r"|選用的?|選擇性的?|选择性的?|可選的?|可选的?|省略可能な?|オプションの?|선택적"
 )
 
@@ -198,11 +198,6 @@ def numbers(text: str) -> tuple[int, ...] | None:
     return tuple(counts)
 
 
-def is_list_word(text: str) -> bool:
-    """Whether a text is what stands between the items of a list: `or`, a comma."""
-    return half_width(text).strip().casefold() in _WORDS.list
-
-
 def numbers_start(text: str) -> int:
     """Where the wording of numbers starts whose first digit is at the end of `text`: before a word such as `from`."""
     stripped = text.rstrip()
@@ -226,7 +221,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 _NAME = re.compile(r"[A-Z]+\d+")
-_DATA_TYPE = re.compile(r"(?<![A-Za-z0-9_.])(?:U?INT|FLOAT)(?:4|8|16|32|64)(?![A-Za-z0-9_])")
+# In any letters: a name that is misspelt so is still meant as one.
+_DATA_TYPE = re.compile(r"(?<![A-Za-z0-9_.])(?:U?INT|FLOAT)(?:4|8|16|32|64)(?![A-Za-z0-9_])", re.IGNORECASE)
 
 
 def data_types_in(text: str) -> list[tuple[int, int]]:

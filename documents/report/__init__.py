@@ -1,7 +1,6 @@
-"""What was found on pages, as text and as SARIF, and how far they agree with the facts."""
+"""What was found on pages, as text and as SARIF."""
 
-from dml_conformance.documents.report.agreement import agreement_page
 from dml_conformance.documents.report.sarif import sarif
 from dml_conformance.documents.report.text import count_line, finding_lines
 
-__all__ = ["agreement_page", "count_line", "finding_lines", "sarif"]
+__all__ = ["count_line", "finding_lines", "sarif"]

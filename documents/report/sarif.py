@@ -16,7 +16,7 @@ from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
 from dml_conformance.documents.read.model import Page, PageError
 from dml_conformance.documents.read.source import decode, read_bytes
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.errata import errata
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.reports.output.folder import CERTIFICATE, JUNIT, REPORT, RESULTS
 from dml_conformance.spec.errors import BadInputError
 
 STATEMENT, CASES, WAIVERS = "statement.json", "cases.json", "waivers.json"

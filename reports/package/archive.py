@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -31,8 +31,9 @@ MOST_FOREIGN = 1 << 26  # bytes of files that do not belong there, which are rea
 
 _BLOCK = 512
 _CHUNK = 1 << 17
+_PACKED = 1 << 10  # bytes that are unpacked at a time; each can make 32 KiB
 _FRAME = b"\x28\xb5\x2f\xfd"
-_REGULAR, _FOLDER = (b"0", b"\0"), b"5"
+_REGULAR = (b"0", b"\0")
 _KINDS = {
     b"1": "a hard link",
     b"2": "a symbolic link",
@@ -56,10 +57,12 @@ def write_archive(folder: Path, name: str, target: BinaryIO) -> None:
         target: is written to.
     """
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
-    with (
-        compressor.stream_writer(target, closefd=False) as packed,
-        tarfile.open(fileobj=packed, mode="w|", format=tarfile.USTAR_FORMAT) as archive,
-    ):
+    with compressor.stream_writer(target, closefd=False) as packed:
+        _write_tar(folder, name, packed)
+
+
+def _write_tar(folder: Path, name: str, target: Any) -> None:
+    with tarfile.open(fileobj=target, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
         for file in sorted(entry.name for entry in folder.iterdir()):
             entry = tarfile.TarInfo(f"{folder_name(name)}/{file}")
             entry.size = (folder / file).stat().st_size
@@ -87,14 +90,14 @@ class Snapshot(NamedTuple):
         folder: holds the files of a package that were found.
         files: size and digest of each.
         foreign: names of what else lay in the package; it was not copied.
-        unused: what else an archive has that `write_archive` does not write, and that nothing was taken from; None of
-            a folder.
+        is_ours: whether an archive is as `write_archive` packs these files; another can have anything beside them,
+            which nothing was taken from. None of a folder.
     """
 
     folder: Path
     files: Mapping[str, Found]
     foreign: tuple[str, ...]
-    unused: tuple[str, ...] | None = None
+    is_ours: bool | None = None
 
 
 def take_snapshot(package: Path, folder: Path) -> Snapshot:
@@ -171,9 +174,8 @@ class _Copier:
             left -= len(chunk)
             yield chunk
 
-    def snapshot(self, unused: Iterable[str] | None = None) -> Snapshot:
-        told = None if unused is None else tuple(dict.fromkeys(unused))
-        return Snapshot(self.folder, self.files, tuple(self.foreign), told)
+    def snapshot(self, is_ours: bool | None = None) -> Snapshot:
+        return Snapshot(self.folder, self.files, tuple(self.foreign), is_ours)
 
 
 def _from_folder(package: Path, folder: Path) -> Snapshot:
@@ -207,82 +209,59 @@ def _from_archive(package: Path, file: BinaryIO, folder: Path) -> Snapshot:
     file.seek(0)
     source = _UnpackedArchive(package, file, packed)
     copier = _Copier(package, folder)
-    unused = list(_unused_frames(file, packed))
-    file.seek(0)
     top = ""
     for count, header in enumerate(_headers(package, source)):
         if count >= MOST_ENTRIES:
             raise PackageError(f"{package}: more than {MOST_ENTRIES} files; a package has {len(PACKAGE_FILES)}")
-        parts = header.path.split("/")
-        if header.is_folder and parts[-1] == "":
-            parts.pop()
-        if header.is_folder:
-            parts.append("")
-        if len(parts) != 2 or parts[0] in ("", ".", "..") or parts[1] in (".", "..") or "\\" in header.path:
+        path = header.name
+        parts = [*path.split("/"), ""] if header.isdir() else path.split("/")
+        if len(parts) != 2 or parts[0] in ("", ".", "..") or parts[1] in (".", "..") or "\\" in path:
             raise PackageError(
-                f"{package}: {shown(header.path)}: expected files in one folder, FOLDER/{MANIFEST}; nothing is unpacked"
+                f"{package}: {shown(path)}: expected files in one folder, FOLDER/{MANIFEST}; nothing is unpacked"
             )
         if top and parts[0] != top:
-            raise PackageError(f"{package}: {shown(header.path)}: expected all files in one folder, {shown(top)}")
+            raise PackageError(f"{package}: {shown(path)}: expected all files in one folder, {shown(top)}")
         top = parts[0]
-        unused += header.unused
-        if header.is_folder:
+        if header.isdir():
             continue
         if not parts[1]:
-            raise PackageError(f"{package}: {shown(header.path)}: a file without a name")
+            raise PackageError(f"{package}: {shown(path)}: a file without a name")
         copier.take(parts[1], header.size, source)
-        if source.read_exactly(-header.size % _BLOCK).strip(b"\0"):
-            unused.append(f"bytes after the content of {shown(header.path)}")
-    if list(copier.files) != sorted(copier.files):
-        unused.append("the order of its files")
-    if folder_name(top) != top:
-        unused.append(f"the name of its folder, {shown(top)}")
-    return copier.snapshot(unused)
+        source.read_exactly(-header.size % _BLOCK)
+    ours = _TarDigest()
+    _write_tar(folder, top, ours)
+    return copier.snapshot(source.frames == 1 and source.tar.sha256.digest() == ours.sha256.digest())
 
 
-def _unused_frames(file: BinaryIO, packed: int) -> Iterator[str]:
-    """What a compressed file has beside one frame: RFC 8878, sections 3.1.1 and 3.1.2."""
-    frames = at = 0
-    while at + 8 <= packed:
-        file.seek(at)
-        head = file.read(8)
-        if 0x184D2A50 <= int.from_bytes(head[:4], "little") <= 0x184D2A5F:
-            size = int.from_bytes(head[4:], "little")
-            yield f"a frame of {size:,} bytes that is skipped"
-            at += 8 + size
-            continue
-        end = _end_of_frame(file, at, packed) if head[:4] == _FRAME else None
-        if end is None:  # damaged, which unpacking it says
-            return
-        frames, at = frames + 1, end
-    if frames > 1:
-        yield f"{frames} frames in place of one"
+class _TarDigest:
+    """SHA-256 of what is written."""
 
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
 
-def _end_of_frame(file: BinaryIO, at: int, packed: int) -> int | None:
-    """Where a frame ends that begins there; None where it does not."""
-    file.seek(at + 4)
-    descriptor = (file.read(1) or b"\0")[0]
-    is_single, has_checksum = descriptor >> 5 & 1, descriptor >> 2 & 1
-    content_size = (is_single, 2, 4, 8)[descriptor >> 6]
-    at += 5 + (not is_single) + (0, 1, 2, 4)[descriptor & 3] + content_size
-    while at + 3 <= packed:
-        file.seek(at)
-        block = int.from_bytes(file.read(3), "little")
-        at += 3 + (1 if block >> 1 & 3 == 1 else block >> 3)
-        if block & 1:
-            return at + 4 * has_checksum
-    return None
+    def write(self, content: bytes) -> int:
+        self.sha256.update(content)
+        return len(content)
 
 
 class _UnpackedArchive:
-    """What a compressed file unpacks to, up to a measure."""
+    """What a compressed file unpacks to, up to a measure.
+
+    Attributes:
+        frames: how many it consists of, as far as it was read.
+        tar: digest of what was read.
+    """
 
     def __init__(self, package: Path, file: BinaryIO, packed: int) -> None:
+        self.frames = 0
+        self.tar = _TarDigest()
         self._package = package
+        self._file = file
         self._left = min(MOST_ALTOGETHER, FREE_BYTES + MOST_RATIO * packed)
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-        self._stream = decompressor.stream_reader(file, read_size=_CHUNK, read_across_frames=True, closefd=False)
+        self._decompressor = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        self._frame: zstandard.ZstdDecompressionObj | None = None  # that is being unpacked
+        self._packed = b""  # of the frame after it
+        self._unpacked = io.BytesIO()
 
     def read(self, count: int) -> bytes:
         """Up to `count` bytes; none at the end.
@@ -290,14 +269,30 @@ class _UnpackedArchive:
         Raises:
             PackageError: it is damaged, or unpacks to more than it may.
         """
+        while not (found := self._unpacked.read(min(count, _CHUNK))):
+            packed = self._packed or self._file.read(_PACKED)
+            if not packed and self._frame is not None:
+                raise PackageError(f"{self._package}: ends within a frame; it is truncated")
+            if not packed:
+                return b""
+            self._unpack(packed)
+        self.tar.write(found)
+        return found
+
+    def _unpack(self, packed: bytes) -> None:
+        frame = self._frame
+        if frame is None:
+            frame = self._decompressor.decompressobj()
+            self.frames += 1
         try:
-            found: bytes = self._stream.read(min(count, _CHUNK))
+            self._unpacked = io.BytesIO(frame.decompress(packed))
         except (zstandard.ZstdError, MemoryError) as error:
             raise PackageError(f"{self._package}: cannot be unpacked, so it is damaged ({error})") from None
-        self._left -= len(found)
+        self._left -= len(self._unpacked.getbuffer())
         if self._left < 0:
             raise PackageError(f"{self._package}: unpacks to more than a package of its size can hold; it is not read")
-        return found
+        self._packed = frame.unused_data
+        self._frame = None if frame.eof else frame
 
     def read_exactly(self, count: int) -> bytes:
         """`count` bytes, of which there are few; raises PackageError where there are fewer."""
@@ -310,47 +305,7 @@ class _UnpackedArchive:
         return found.getvalue()
 
 
-class _Header(NamedTuple):
-    """The header of a file; `unused` names what it has otherwise than `write_archive` writes it."""
-
-    path: str
-    size: int
-    is_folder: bool
-    unused: tuple[str, ...]
-
-
-# The fields of a header that nothing is taken from, where they begin and end.
-_FIELDS = {
-    "mode": (100, 108),
-    "user id": (108, 116),
-    "group id": (116, 124),
-    "time": (136, 148),
-    "link": (157, 257),
-    "form": (257, 265),
-    "user": (265, 297),
-    "group": (297, 329),
-    "device numbers": (329, 345),
-    "rest": (500, 512),
-}
-
-
-def _unused_fields(block: bytes, path: str, size: int, is_folder: bool) -> Iterator[str]:
-    if is_folder:
-        yield f"an entry for the folder {shown(path)}"
-        return
-    entry = tarfile.TarInfo("x")
-    entry.size, entry.mode = size, 0o644
-    wanted = entry.tobuf(tarfile.USTAR_FORMAT)
-    for name, (start, end) in _FIELDS.items():
-        if block[start:end] != wanted[start:end]:
-            text = block[start:end].rstrip(b"\0 ").decode("latin-1")
-            yield f"the {name} of {shown(path)}, {shown(text)}"
-    named, number = block[:100].partition(b"\0")[2] + block[345:500].partition(b"\0")[2], block[124:136]
-    if named.strip(b"\0") or number != wanted[124:136] or block[156:157] != wanted[156:157]:
-        yield f"the spelling of name, size or kind of {shown(path)}"
-
-
-def _headers(package: Path, source: _UnpackedArchive) -> Iterator[_Header]:
+def _headers(package: Path, source: _UnpackedArchive) -> Iterator[tarfile.TarInfo]:
     """The headers of an archive, up to its end; whoever takes one reads what follows it."""
     while True:
         block = source.read_exactly(_BLOCK)
@@ -362,32 +317,22 @@ def _headers(package: Path, source: _UnpackedArchive) -> Iterator[_Header]:
             raise PackageError(f"{package}: something follows the end of the archive")
 
 
-def _header(package: Path, block: bytes) -> _Header:
+def _header(package: Path, block: bytes) -> tarfile.TarInfo:
     """Read a header as POSIX ustar and GNU tar write it; see POSIX.1-2017, pax, "ustar Interchange Format"."""
     if block[257:265] not in (b"ustar\x0000", b"ustar  \0"):
         raise PackageError(f"{package}: expected the header of a file in a tar archive, of the ustar form")
-    checksum = sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
-    if _octal(package, block[148:156]) != checksum:
-        raise PackageError(f"{package}: the header of a file does not add up; the archive is damaged")
-    is_posix = block[257:265] == b"ustar\x0000"
-    name = block[:100].partition(b"\0")[0]
-    prefix = block[345:500].partition(b"\0")[0] if is_posix else b""
-    path = (prefix + b"/" + name if prefix else name).decode("utf-8", "backslashreplace")
-    kind = block[156:157]
-    if kind not in _REGULAR and kind != _FOLDER:
-        what = _KINDS.get(kind, "an entry of an unknown kind")
-        raise PackageError(f"{package}: {shown(path)} is {what}; a package holds files alone")
-    size = _octal(package, block[124:136])
-    if kind == _FOLDER and size:
-        raise PackageError(f"{package}: {shown(path)} is a folder that has content; the archive is damaged")
-    return _Header(path, size, kind == _FOLDER, tuple(_unused_fields(block, path, size, kind == _FOLDER)))
-
-
-def _octal(package: Path, field: bytes) -> int:
-    digits = field.partition(b"\0")[0].strip(b" ")
-    if not re.fullmatch(rb"[0-7]{1,12}", digits):
+    try:
+        header = tarfile.TarInfo.frombuf(block, "utf-8", "backslashreplace")
+    except tarfile.HeaderError:
+        raise PackageError(f"{package}: the header of a file does not add up; the archive is damaged") from None
+    if header.type not in _REGULAR and not header.isdir():
+        what = _KINDS.get(header.type, "an entry of an unknown kind")
+        raise PackageError(f"{package}: {shown(header.name)} is {what}; a package holds files alone")
+    if header.size < 0:
         raise PackageError(f"{package}: a number in the header of a file is none; the archive is damaged")
-    return int(digits, 8)
+    if header.isdir() and header.size:
+        raise PackageError(f"{package}: {shown(header.name)} is a folder that has content; the archive is damaged")
+    return header
 
 
 def shown(name: str) -> str:

@@ -1,6 +1,6 @@
 """The JSON files of a package: their types, and reading and writing them.
 
-The schemas published in `docs/schemas` are made from these types and texts (`reports.schemas`).
+The schemas published in `docs/schemas` are made from these types and texts (`reports.views.schemas`).
 """
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from dml_conformance.reports.malformed import MALFORMED
+from dml_conformance.reports.model.records import Count, LevelLabel, Phase, Sha256
+from dml_conformance.reports.model.text import MALFORMED, indented_json
 from dml_conformance.reports.package import PackageFormError
-from dml_conformance.reports.records import Phase
-from dml_conformance.reports.text import indented_json
 
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Date = Annotated[str, msgspec.Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
 MaybeText = Annotated[str, msgspec.Meta(max_length=2000)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-Level = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
 Patterns = Annotated[list[Annotated[str, msgspec.Meta(min_length=1, max_length=200)]], msgspec.Meta(max_length=10_000)]
 
 
@@ -92,7 +88,7 @@ class Claims(PackageEntry, frozen=True, kw_only=True):
     backend: str
     device: str
     versions: dict[str, str]
-    levels: list[Level]
+    levels: list[LevelLabel]
     operators: list[str]
     categories: list[str]
     executes: bool
@@ -107,7 +103,7 @@ class Certified(PackageEntry, frozen=True, kw_only=True):
     """
 
     operator: str
-    levels: list[Level]
+    levels: list[LevelLabel]
 
 
 class Statement(PackageDocument, frozen=True, kw_only=True):
@@ -172,7 +168,7 @@ class CaseList(PackageDocument, frozen=True, kw_only=True):
     seed: int
     budget: str
     operators: list[str]
-    levels: list[Level]
+    levels: list[LevelLabel]
     spec: Literal["documented", "observed"]
     accuracy: str = "directml"
     phases: list[PhaseCases]
@@ -195,7 +191,7 @@ class Waiver(PackageEntry, frozen=True, kw_only=True):
     cases: Patterns = []
     rules: Patterns = []
     operators: list[str] = []
-    levels: list[Level] = []
+    levels: list[LevelLabel] = []
     reason: Text
     link: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
     owner: Text

@@ -6,9 +6,7 @@ from typing import Any
 
 from dml_conformance.spec.constraints import Constraint, count, rank
 from dml_conformance.spec.descriptor import Role, descriptor_classes
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, inputs
-from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.operator import Misfit, inputs, no_misfit
 
 
 def uneven_array(desc: Any) -> Misfit | None:
@@ -23,11 +21,6 @@ def uneven_array(desc: Any) -> Misfit | None:
 
 def array_lengths(operator: str) -> Constraint:
     """`DimensionCount` is that of the tensors."""
-
-    def check(desc: Any, level: Level) -> Breach | None:
-        found = uneven_array(desc)
-        return None if found is None else Breach(*found)
-
     fields = descriptor_classes()[operator].fields
     return count(
         tuple(field.name for field in fields if field.count_field == "DimensionCount"),
@@ -36,5 +29,5 @@ def array_lengths(operator: str) -> Constraint:
         statement="DimensionCount is that of the tensors, so every array has one entry for each dimension",
         section="DimensionCount",
         remedy="give each array one entry for each dimension",
-        check=check,
+        check=no_misfit(uneven_array),
     )

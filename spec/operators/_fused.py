@@ -8,7 +8,7 @@ from typing import Any
 from dml_conformance.spec.constraints import Constraint, Rules, exists
 from dml_conformance.spec.descriptor import slots
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import desc_spec
+from dml_conformance.spec.operator import spec_of
 from dml_conformance.spec.rules import Breach, Category
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import braces
@@ -52,24 +52,15 @@ def activations(desc: Any) -> Iterator[tuple[str, Any]]:
         yield "FusedActivation", desc.fused_activation
 
 
-def fusion_rules(name: str, *errata: str, field: str = "FusedActivation", along_axes: bool = False) -> Rules:
+def fusion_rules(field: str = "FusedActivation", *, along_axes: bool = False) -> Rules:
     """The rules on what an operator fuses.
 
     Args:
-        name: of the operator.
-        errata: two that they settle, on what is fusible and on the limits of an activation's own.
         field: that has the activation, or several.
         along_axes: whether it fuses SOFTMAX and SOFTMAX1 too.
     """
-    also = (Source(f"ns-directml-dml_{name.lower()}_operator_desc", field),)
     is_optional = field == "FusedActivation"
     what = f"{field} is null, or" if is_optional else f"every one of {field} is"
-    more = (
-        "; from 6_1 on that is SOFTMAX too, of an output whose sizes but the last two are 1, and SOFTMAX1 along axes "
-        "that the output has"
-        if along_axes
-        else ""
-    )
 
     def check(desc: Any, level: Level) -> list[Breach]:
         extra = ALONG_AXES if along_axes and level >= ALONG_AXES_SINCE else frozenset()
@@ -77,7 +68,7 @@ def fusion_rules(name: str, *errata: str, field: str = "FusedActivation", along_
 
     said = (
         "fused-activation",
-        f"{what} an activation without tensors that can be fused and that the level has{more}",
+        f"{what} an activation without tensors that can be fused and that the level has",
         "fuse one of the activations listed, with InputTensor and OutputTensor null" + ", or none" * is_optional,
     )
     of_steepness = (
@@ -85,12 +76,12 @@ def fusion_rules(name: str, *errata: str, field: str = "FusedActivation", along_
         "below 6_4 the Steepness of a SOFTPLUS that is fused is at least 1",
         "ask for level 6_4, or fuse PARAMETRIC_SOFTPLUS",
     )
-    stated = {"source": FUSED_ACTIVATIONS, "settles": errata, "also": also}
-    below_6_4 = {"source": STEEPNESS, "settles": errata[1:], "until": Level.L6_4, "after": ("fused-activation",)}
+    stated = {"source": FUSED_ACTIVATIONS, "also": (field,)}
+    below_6_4 = {"source": STEEPNESS, "also": (field,), "until": Level.L6_4, "after": ("fused-activation",)}
     about = Category.ATTRIBUTES
     return (
         Constraint("activation", (field,), along_axes, check, said, exists, about, stated),
-        Constraint("steepness", (field,), None, _steepness, of_steepness, exists, about, {**below_6_4, "also": also}),
+        Constraint("steepness", (field,), None, _steepness, of_steepness, exists, about, below_6_4),
     )
 
 
@@ -98,7 +89,7 @@ def _faults(desc: Any, where: str, activation: Any, level: Level, extra: frozens
     name = "null" if activation is None else activation.operator
     if name not in FUSIBLE | extra:
         yield Breach(where, f"{name}, which cannot be fused")
-    elif level < (since := desc_spec(activation).introduced_in):
+    elif level < (since := spec_of(activation).introduced_in):
         yield Breach(where, f"{name}, which came with {since}")
     else:
         yield from (Breach(f"{where}.{slot.name}", "not null") for slot in slots(activation))
@@ -130,3 +121,9 @@ def newer_activation(desc: Any) -> bool:
 def flat_softplus(desc: Any) -> bool:
     """Whether a SOFTPLUS is fused whose Steepness is not at least 1."""
     return any(_is_flat(one) for _, one in activations(desc))
+
+
+FUSED_DIVERGENCES = {
+    "DIV-fused-activations-newer-than-the-list": newer_activation,
+    "DIV-fused-softplus-of-any-steepness": flat_softplus,
+}

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from dml_conformance.spec.constraints import Constraint, Rules, above_0, count, shapes_comparable, spatial
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import UINTS
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit
-from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.operator import Misfit, no_misfit
+from dml_conformance.spec.rules import Category
 
 FIRST = 2  # of the spatial dimensions
 
@@ -98,15 +97,7 @@ def counts(
     return tuple(found)
 
 
-def window_rules(
-    operator: str,
-    image_name: str,
-    counted: Callable[[Any], Any],
-    above: Sequence[str],
-    why: str,
-    dilations_erratum: str,
-    fits: str = "",
-) -> Rules:
+def window_rules(operator: str, image_name: str, counted: Callable[[Any], Any], above: Sequence[str]) -> Rules:
     """The rules on the arrays that windows are made of, and that a window fits.
 
     Args:
@@ -114,22 +105,21 @@ def window_rules(
         image_name: the tensor with a spatial dimension for every entry.
         counted: how many windows there are, or a Misfit.
         above: the arrays whose entries are above 0.
-        why: they are.
-        dilations_erratum: on what a dilation of 0 means.
-        fits: what holds where a window fits, if not that it is within the padded image.
     """
-
-    def window_fits(desc: Any, level: Level) -> Breach | None:
-        found = counted(desc)
-        return Breach(*found) if isinstance(found, Misfit) else None
-
     names = tuple(field.name for field in descriptor_classes()[operator].fields if field.kind is UINTS)
     fit = (
         "window-fits",
-        fits or f"the window with its dilations is no larger than {image_name} with its padding",
+        f"the window with its dilations is no larger than {image_name} with its padding",
         "pad more, or use a smaller window",
     )
     needed = {"section": "Description", "after": ("dimension-counts", "array-counts", "above-0")}
+    dilations = above_0(
+        "Dilations",
+        name="dilations",
+        statement="the page does not say what a dilation of 0 means, by which all elements of a window are one",
+        remedy="use 1 for windows without gaps",
+    )
+    check = no_misfit(counted)
     return (
         count(
             names,
@@ -140,13 +130,7 @@ def window_rules(
             section="DimensionCount",
             after=("dimension-counts",),
         ),
-        above_0(*above, why=why, remedy="use windows of 1 element and strides of 1", section="Description"),
-        above_0(
-            "Dilations",
-            name="dilations",
-            statement="the page does not say what a dilation of 0 means, by which all elements of a window are one",
-            remedy="use 1 for windows without gaps",
-            erratum=dilations_erratum,
-        ),
-        Constraint("window_fits", tuple(above[:1]), None, window_fits, fit, shapes_comparable, Category.SHAPE, needed),
+        above_0(*above, remedy="use windows of 1 element and strides of 1", section="Description"),
+        *((dilations,) if "Dilations" in names else ()),
+        Constraint("window_fits", tuple(above[:1]), None, check, fit, shapes_comparable, Category.SHAPE, needed),
     )

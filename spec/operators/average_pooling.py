@@ -1,84 +1,106 @@
-"""DML_OPERATOR_AVERAGE_POOLING1: the means of what windows see that slide over an image."""
+"""DML_OPERATOR_AVERAGE_POOLING, AVERAGE_POOLING1, QUANTIZED_LINEAR_AVERAGE_POOLING and the gradient: the means of what
+windows see that slide over an image."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
-from dml_conformance.spec.operator import (
-    Misfit,
-    Shapes,
-    ids,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
-from dml_conformance.spec.operators._element_wise import formula_rule
-from dml_conformance.spec.operators._windows import FIRST, counts, window_rules, windows_of
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-
-NAME = "AVERAGE_POOLING1"
-PAGE = "ns-directml-dml_average_pooling1_operator_desc"
-PRIMITIVES = ("add", "divide")
+from dml_conformance.spec.constraints import RANKS_COMPARABLE, checked
+from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Misfit, Shapes, shapes_comparable
+from dml_conformance.spec.operators._pooling import image, pooling, sizes_not_looked_at, windows
+from dml_conformance.spec.operators._windows import FIRST
+from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.tensor import TensorDesc, braces
 
 
-def windows(desc: Any) -> tuple[int, ...] | Misfit:
-    """How many windows there are along each spatial dimension."""
-    spatial = desc.input_tensor.sizes[FIRST:]
-    return counts(windows_of(desc, desc.window_size, len(spatial)), spatial, "WindowSize")
+def gradient_shape(desc: Any) -> Shapes | Misfit:
+    """Batch and channels of the input, and the output's own spatial sizes, over which as many windows slide as the
+    input has elements."""
+    given, found = desc.input_gradient_tensor.sizes, windows(desc)
+    if isinstance(found, Misfit):
+        return found
+    if given[FIRST:] != found:
+        return Misfit("InputGradientTensor.Sizes", f"{braces(given)}, the output has {braces(found)} windows")
+    return {"output_gradient_tensor": (*given[:FIRST], *image(desc).sizes[FIRST:])}
 
 
-def shape(desc: Any) -> Shapes | Misfit:
-    """Batch and channels of the input, and as many windows as there are."""
-    found = windows(desc)
-    return found if isinstance(found, Misfit) else {"output_tensor": (*desc.input_tensor.sizes[:FIRST], *found)}
+# --- quantized --------------------------------------------------------------------------------------------------------
+
+QUANTIZED = "QUANTIZED_LINEAR_AVERAGE_POOLING"
+SCALES = ("InputScaleTensor", "OutputScaleTensor")
+ZERO_POINTS = ("InputZeroPointTensor", "OutputZeroPointTensor")
+
+
+def quantization(desc: Any) -> list[tuple[str, TensorDesc]]:
+    """The scales and zero points that are there, by DirectML's name."""
+    every = [
+        (field.name, getattr(desc, field.attribute)) for field in desc.fields if field.name in SCALES + ZERO_POINTS
+    ]
+    return [(name, tensor) for name, tensor in every if tensor is not None]
+
+
+def per_channel(desc: Any) -> tuple[int, ...]:
+    """Sizes with a number for each channel."""
+    sizes = desc.input_tensor.sizes
+    return (1, *sizes[1:FIRST], *(1,) * (len(sizes) - FIRST))
+
+
+def _quantization_sizes(desc: Any, level: Level) -> list[Breach]:
+    wanted = per_channel(desc)
+    return [
+        Breach(f"{name}.Sizes", f"{braces(tensor.sizes)}, of channels {braces(wanted)}")
+        for name, tensor in quantization(desc)
+        if len(tensor.sizes) == len(wanted) and prod(tensor.sizes) > 1 and tensor.sizes != wanted
+    ]
+
+
+def _quantization_rank(desc: Any, level: Level) -> list[Breach]:
+    rank = len(desc.input_tensor.sizes)
+    return [
+        Breach(f"{name}.DimensionCount", f"{len(tensor.sizes)}, InputTensor has {rank}")
+        for name, tensor in quantization(desc)
+        if len(tensor.sizes) != rank and prod(tensor.sizes) > 1
+    ]
+
+
+def _zero_point_sizes(desc: Any, level: Level) -> list[Breach]:
+    found = dict(quantization(desc))
+    pairs = [
+        (name, found[name], found[scale]) for scale, name in zip(SCALES, ZERO_POINTS, strict=True) if name in found
+    ]
+    return [
+        Breach(f"{name}.Sizes", f"{braces(tensor.sizes)}, the scale has {braces(scale.sizes)}")
+        for name, tensor, scale in pairs
+        if tensor.sizes != scale.sizes
+    ]
 
 
 SPECS = (
-    operator_spec(
-        NAME,
-        shape=shape,
-        own_rules=(
-            *window_rules(
-                NAME,
-                "InputTensor",
-                windows,
-                ("WindowSize", "Strides"),
-                "as the formula of the sizes divides by strides, and there is no average of nothing",
-                f"{NAME}-4",
-            ),
-            output_sizes_rule(
-                NAME,
-                Source(PAGE, "OutputTensor"),
-                shapes_comparable(NAME) | ids(NAME, "dimension-counts", "array-counts", "above-0", "window-fits"),
-                settles=(f"{NAME}-1", f"{NAME}-2"),
-            ),
+    pooling("AVERAGE_POOLING"),
+    pooling("AVERAGE_POOLING1"),
+    pooling(
+        QUANTIZED,
+        checked("quantization-sizes", _quantization_sizes, after=("dimension-counts",)),
+        checked(
+            "quantization-dimension-count",
+            _quantization_rank,
+            needs=lambda operator: RANKS_COMPARABLE | shapes_comparable(operator),
+            after=("dimension-counts",),
         ),
-        execution_rules=(
-            Rule(
-                f"{NAME}.values",
-                Category.EXECUTION,
-                "every output element is the sum of what its window sees divided by the number of its elements; those "
-                "in the padding are 0, and are counted where IncludePadding says so; of a window that counts none the "
-                "average is a NaN or 0",
-                Source(PAGE, "IncludePadding"),
-                settles=(f"{NAME}-3",),
-            ),
-            formula_rule(NAME, PRIMITIVES),
-        ),
-        primitives=PRIMITIVES,
-        domains={"InputTensor": "sums"},
-        summary="computes the means of what windows see that slide over an image",
-        pseudocode="output[n, c, b] = mean(input[n, c, b * Strides + w * Dilations - StartPadding] for each w)",
+        checked("zero-point-sizes", _zero_point_sizes),
     ),
+    pooling("AVERAGE_POOLING_GRAD", shape=gradient_shape),
 )
 
 
-def sizes_not_looked_at(desc: Any) -> bool:
-    """Batch and channels are right, and each array has its entries: all that the library looks at."""
-    input_tensor, output_tensor = desc.input_tensor, desc.output_tensor
-    spatial = len(input_tensor.sizes) - FIRST
-    return bool(input_tensor.sizes[:FIRST] == output_tensor.sizes[:FIRST] and len(desc.strides) == spatial)
+def differs_in_types(desc: Any) -> bool:
+    return bool(desc.input_tensor.data_type != desc.output_tensor.data_type)
 
 
-DIVERGENCES = {"DIV-average-pooling-of-any-windows": sizes_not_looked_at}
+DIVERGENCES = {
+    "DIV-average-pooling-of-any-windows": sizes_not_looked_at,
+    "DIV-quantized-average-pooling-of-any-sizes": sizes_not_looked_at,
+    "DIV-quantized-average-pooling-of-two-types": differs_in_types,
+}

@@ -1,28 +1,42 @@
-"""DML_OPERATOR_CONVOLUTION: sums of what windows see, weighted by filters, or what windows add to an image."""
+"""Sums of what windows see, weighted by filters, or what windows add to an image; also of integers.
+
+Integers may stand for numbers by scales and zero points: one for all of a tensor, or of the filter one for each channel
+of the output.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import Quantity, divides, size_at, size_within, sizes_follow
+from dml_conformance.spec.constraints import (
+    Constraint,
+    Quantity,
+    Rules,
+    broadcastable,
+    checked,
+    divides,
+    exists,
+    same_sizes,
+    size_at,
+    size_within,
+    sizes_follow,
+    value_of,
+)
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.operators._element_wise import formula_rule
+from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, operator_spec, output_sizes, slots
 from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.operators._windows import FIRST, Window, arrays, counts, window_rules, windows_of
 from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
 
 NAME = "CONVOLUTION"
-PAGE = "ns-directml-dml_convolution_operator_desc"
-PRIMITIVES = ("multiply", "add")
+INTEGER, LINEAR = "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION"
 BACKWARD = enumeration("DML_CONVOLUTION_DIRECTION").BACKWARD
 
 
 def is_backward(desc: Any) -> bool:
     """Whether windows are written to, not read."""
-    return bool(desc.direction == BACKWARD)
+    return bool(getattr(desc, "direction", None) == BACKWARD)
 
 
 def output_channels(desc: Any) -> int:
@@ -81,88 +95,85 @@ def _forward_output_padding(desc: Any, level: Level) -> list[Breach]:
     return [Breach(f"OutputPadding[{d}]", str(entry)) for d, entry in padding if entry]
 
 
-COMPARABLE = shapes_comparable(NAME) | ids(NAME, "dimension-counts", "enumerators")
+def convolution(name: str, *own_rules: Rule | Constraint, activation: Rules = ()) -> OperatorSpec:
+    """One of the operators.
 
-SPECS = (
-    operator_spec(
-        NAME,
+    Args:
+        name: its name.
+        own_rules: of its descriptors, besides those of windows, channels and the output.
+        activation: the rules on what it fuses.
+    """
+    counted = ("dimension-counts", "enumerators")
+    return operator_spec(
+        name,
         shape=shape,
         own_rules=(
-            *window_rules(
-                NAME,
-                "InputTensor",
-                spatial_sizes,
-                ("Strides",),
-                "as windows that do not move on have no meaning",
-                f"{NAME}-4",
-                "the filter with its dilations is no larger than InputTensor with its padding, or, where the direction "
-                "is BACKWARD, the padding smaller than what the windows cover",
-            ),
-            divides(
-                "GroupCount",
-                size_at("FilterTensor", 0),
-                name="groups",
-                remedy="use 1 for a single group",
-                after=("dimension-counts", "enumerators"),
-                settles=(f"{NAME}-2",),
-            ),
-            size_within(
-                "InputTensor",
-                1,
-                CHANNELS,
-                CHANNELS,
-                name="filter-sizes",
-                statement="the channels of InputTensor are FilterTensor.Sizes[1] * GroupCount, or "
-                "FilterTensor.Sizes[0] where the direction is BACKWARD",
-                remedy="give the filter the channels of one group of the input",
-                after=("dimension-counts", "enumerators", "groups"),
-                settles=(f"{NAME}-2",),
-            ),
-            sizes_follow(
-                "BiasTensor",
-                _bias_sizes,
-                "the filters give",
-                "BiasTensor has a number for each channel of the output, and size 1 along every other dimension",
-                name="bias-sizes",
-                after=("dimension-counts", "enumerators", "groups"),
-            ),
-            Rule(
-                f"{NAME}.forward-output-padding",
-                Category.ATTRIBUTES,
-                "the page does not say what OutputPadding does where the direction is FORWARD",
-                Source(PAGE, "OutputPadding"),
-                "use 0, or the direction BACKWARD",
-                check=_forward_output_padding,
-                needs=ids(NAME, "introduced-in", "enumerators"),
-                erratum=f"{NAME}-5",
-            ),
-            output_sizes_rule(
-                NAME,
-                Source(PAGE, "OutputTensor"),
-                COMPARABLE | ids(NAME, "array-counts", "above-0", "window-fits", "groups"),
-                settles=(f"{NAME}-1", f"{NAME}-3"),
-            ),
-            *fusion_rules(NAME, f"{NAME}-8", f"{NAME}-9"),
+            *window_rules(name, "InputTensor", spatial_sizes, ("Strides",)),
+            divides("GroupCount", size_at("FilterTensor", 0), name="groups", after=counted),
+            size_within("InputTensor", 1, CHANNELS, CHANNELS, name="filter-sizes", after=(*counted, "groups")),
+            *own_rules,
+            output_sizes(*counted, "array-counts", "above-0", "window-fits", "groups"),
+            *activation,
         ),
-        execution_rules=(
-            Rule(
-                f"{NAME}.values",
-                Category.EXECUTION,
-                "FORWARD, every output element is the sum of the elements of the input's channels of its group that "
-                "its window sees, each times its weight; BACKWARD, every input element is added, times its weights, to "
-                "all elements of its window, which OutputPadding may add to at the end; the bias of its channel is "
-                "added to each, and FusedActivation is computed of that; CONVOLUTION turns the filter round along all "
-                "spatial dimensions; left open is what OutputPadding adds where a window or a bias reaches it, and "
-                "whether the padding is 0 times an infinite weight or nothing",
-                Source(PAGE, "Description"),
-                settles=tuple(f"{NAME}-{n}" for n in (6, 7, 10, 11)),
-            ),
-            formula_rule(NAME, PRIMITIVES),
+    )
+
+
+BIAS = sizes_follow("BiasTensor", _bias_sizes, "the filters give", after=("dimension-counts", "enumerators", "groups"))
+
+
+# --- of integers ------------------------------------------------------------------------------------------------------
+
+
+def along_channels(desc: Any, rank: int) -> tuple[int, ...]:
+    """The sizes of a filter's scale, or zero point, of so many dimensions for each channel of the output."""
+    return (1, output_channels(desc), 1, 1)[:rank]
+
+
+def _quantization_sizes(name: str) -> Constraint:
+    """One element, or of the filter's one for each channel of the output."""
+    is_each, after = name.startswith("Filter"), ("dimension-counts",)
+
+    def wanted(desc: Any) -> tuple[int, ...]:
+        found = value_of(desc, name)
+        rank = 0 if found is None else len(found.sizes)
+        return along_channels(desc, rank) if is_each else (1,) * rank
+
+    if not is_each:
+        return sizes_follow(
+            name, wanted, "it has", f"{name} has one element", remedy="give it one element", after=after
+        )
+    return broadcastable(
+        name,
+        wanted,
+        "for each channel",
+        statement=f"all sizes of {name} are 1, or the second one is the channels of the output",
+        remedy="give it one element, or one for each channel of the output",
+        after=after,
+    )
+
+
+SPECS = (
+    convolution(
+        NAME,
+        BIAS,
+        checked("forward-output-padding", _forward_output_padding, Category.ATTRIBUTES, exists, after=("enumerators",)),
+        activation=fusion_rules(),
+    ),
+    convolution(INTEGER, *(_quantization_sizes(f"{prefix}ZeroPointTensor") for prefix in ("Input", "Filter"))),
+    convolution(
+        LINEAR,
+        *(
+            _quantization_sizes(f"{prefix}{kind}Tensor")
+            for prefix in ("Input", "Filter", "Output")
+            for kind in ("Scale", "ZeroPoint")
         ),
-        primitives=PRIMITIVES,
-        domains={"InputTensor": "sums", "FilterTensor": "sums", "BiasTensor": "sums"},
-        summary="computes the sums of what windows see weighted by filters, or transposed adds them up",
-        pseudocode="output[n, o, b] = sum(input[n, c, b * Strides + w * Dilations - StartPadding] * filter[o, c, w])",
+        same_sizes(
+            "FilterZeroPointTensor",
+            "FilterScaleTensor",
+            name="filter-zero-points-as-scales",
+            after=("filter-zero-point-sizes", "filter-scale-sizes"),
+        ),
+        BIAS,
     ),
 )
 
@@ -187,7 +198,31 @@ def fuses_a_slope(desc: Any) -> bool:
     return activation is not None and activation.operator == "ACTIVATION_PARAMETERIZED_RELU"
 
 
+def sizes_of_integers_not_looked_at(desc: Any) -> bool:
+    """Batch, channels, groups, scales and zero points are right, and each zero point is of its scale's sizes: all that
+    the library looks at of integers."""
+    tensors = (desc.input_tensor, desc.filter_tensor, desc.output_tensor)
+    filters, groups, bias = desc.filter_tensor.sizes, desc.group_count, getattr(desc, "bias_tensor", None)
+    if {len(tensor.sizes) for tensor in tensors} - {3, 4} or not groups or filters[0] % groups:
+        return False
+    if desc.input_tensor.sizes[1] != given_channels(desc):
+        return False
+    beside = [slot for slot in slots(desc) if slot.name.endswith(("ScaleTensor", "ZeroPointTensor"))]
+    for slot in beside:
+        rank = len(slot.tensor.sizes)
+        is_each = slot.name.startswith("Filter") and slot.tensor.sizes == along_channels(desc, rank)
+        if slot.tensor.sizes != (1,) * rank and not is_each:
+            return False
+    for prefix in ("Input", "Filter", "Output"):
+        if len({slot.tensor.sizes for slot in beside if slot.name.startswith(prefix)}) > 1:
+            return False
+    if bias is not None and bias.sizes != (1, output_channels(desc), 1, 1)[: len(bias.sizes)]:
+        return False
+    return bool(desc.output_tensor.sizes[:FIRST] == (desc.input_tensor.sizes[0], output_channels(desc)))
+
+
 DIVERGENCES = {
+    "DIV-integer-convolution-of-any-windows": sizes_of_integers_not_looked_at,
     "DIV-convolution-of-any-windows": sizes_not_looked_at,
     "DIV-convolution-dies-of-a-fused-slope": fuses_a_slope,
 }

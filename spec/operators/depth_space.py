@@ -7,25 +7,19 @@ opposite operator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from dml_conformance.spec.constraints import Rules, within
+from dml_conformance.spec.constraints import checked, within
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     Misfit,
     OperatorSpec,
+    ShapeFunction,
     Shapes,
-    ids,
+    no_misfit,
     operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
+    output_sizes,
 )
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
-
-Shape = Callable[[Any], Shapes | Misfit]
 
 RANK = 4  # batch, channels, height, width
 
@@ -63,96 +57,23 @@ def _image_misfit(desc: Any) -> Misfit | None:
     return None if desc.block_size else Misfit("BlockSize", "0")
 
 
-def _rules(operator: str, page: str, shape: Shape, divided: str, settles: tuple[str, ...]) -> Rules:
-    comparable = shapes_comparable(operator) | ids(operator, "dimension-counts")
-
-    def divisible(desc: Any, level: Level) -> Breach | None:
-        found = shape(desc)
-        return Breach(*found) if isinstance(found, Misfit) else None
-
-    return (
-        within(
-            "BlockSize",
-            1,
-            None,
-            name="block-size",
-            statement="BlockSize is above 0; by the formula of the output's sizes 0 gives an output without elements",
-            remedy="use 1 for blocks of one element, which leave everything in its place",
-        ),
-        Rule(
-            f"{operator}.divisible",
-            Category.SHAPE,
-            f"{divided}, as the output holds every element of the input",
-            Source(page, "OutputTensor"),
-            "pad the input, or use another BlockSize",
-            check=divisible,
-            needs=comparable | ids(operator, "block-size"),
-        ),
-        output_sizes_rule(
-            operator,
-            Source(page, "OutputTensor"),
-            comparable | ids(operator, "block-size", "divisible"),
-            settles=settles,
-        ),
-    )
-
-
-def _operator(name: str, shape: Shape, divided: str, settles: tuple[str, ...] = (), **stated: str) -> OperatorSpec:
-    page = f"ns-directml-dml_{name.lower()}_operator_desc"
+def _operator(name: str, shape: ShapeFunction) -> OperatorSpec:
     return operator_spec(
         name,
         shape=shape,
-        own_rules=_rules(name, page, shape, divided, settles),
-        execution_rules=(
-            Rule(
-                f"{name}.values",
-                Category.EXECUTION,
-                "every output element is the input element of its block and place, bit for bit",
-                Source(page),
-            ),
+        own_rules=(
+            within("BlockSize", 1, None, name="block-size"),
+            checked("divisible", no_misfit(shape), after=("dimension-counts", "block-size")),
+            output_sizes("dimension-counts", "block-size", "divisible"),
         ),
-        **stated,
     )
 
 
-_SPACE = "BlockSize divides the input's height and width"
-_DEPTH = "BlockSize squared divides the input's channels"
-_TO_DEPTH = "moves blocks of height and width into the channels"
-_TO_SPACE = "moves channels into blocks of height and width"
-
 SPECS = (
-    _operator(
-        "SPACE_TO_DEPTH",
-        space_to_depth_shape,
-        _SPACE,
-        ("SPACE_TO_DEPTH-1",),
-        summary=_TO_DEPTH,
-        pseudocode="output[n, (y * B + x) * C + c, h, w] = input[n, c, h * B + y, w * B + x]",
-    ),
-    _operator(
-        "DEPTH_TO_SPACE",
-        depth_to_space_shape,
-        _DEPTH,
-        summary=_TO_SPACE,
-        pseudocode="output[n, c, h * B + y, w * B + x] = input[n, (y * B + x) * C + c, h, w]",
-    ),
-    _operator(
-        "DEPTH_TO_SPACE1",
-        depth_to_space_shape,
-        _DEPTH,
-        summary=f"{_TO_SPACE}, from either order of the channels",
-        pseudocode="output[n, c, h * B + y, w * B + x] = input[n, (y * B + x) * C + c, h, w], "
-        "or input[n, (c * B + y) * B + x, h, w] for COLUMN_ROW_DEPTH",
-    ),
-    _operator(
-        "SPACE_TO_DEPTH1",
-        space_to_depth_shape,
-        _SPACE,
-        ("SPACE_TO_DEPTH1-1",),
-        summary=f"{_TO_DEPTH}, in either order of them",
-        pseudocode="output[n, (y * B + x) * C + c, h, w], or [n, (c * B + y) * B + x, h, w] for COLUMN_ROW_DEPTH, = "
-        "input[n, c, h * B + y, w * B + x]",
-    ),
+    _operator("SPACE_TO_DEPTH", space_to_depth_shape),
+    _operator("DEPTH_TO_SPACE", depth_to_space_shape),
+    _operator("DEPTH_TO_SPACE1", depth_to_space_shape),
+    _operator("SPACE_TO_DEPTH1", space_to_depth_shape),
 )
 
 

@@ -7,31 +7,8 @@ from typing import Any
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.operators._element_wise import element_wise
 
-SPECS = (
-    element_wise(
-        "ELEMENT_WISE_IDENTITY",
-        "every output element is the input element at its coordinates, bit for bit; with ScaleBias, x * Scale + Bias "
-        "of it, which is left open of integers and FLOAT64",
-        primitives=(),
-        summary="copies every element",
-        pseudocode="output[c...] = input[c...]",
-    ),
-    element_wise(
-        "ACTIVATION_IDENTITY",
-        "every output element is the input element at its coordinates, bit for bit",
-        summary="copies every element",
-        pseudocode="output[c...] = input[c...]",
-    ),
-    element_wise(
-        "ELEMENT_WISE_IF",
-        "every output element is the element of ATensor at its coordinates where ConditionTensor is not 0, else that "
-        "of BTensor, bit for bit",
-        groups={"ConditionTensor": ""},
-        domains={"ConditionTensor": "truths"},
-        summary="copies every element from one of two tensors, chosen by a condition",
-        pseudocode="output[c...] = condition[c...] != 0 ? a[c...] : b[c...]",
-    ),
-)
+COPIES = ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY", "ELEMENT_WISE_IF")
+SPECS = tuple(element_wise(name) for name in COPIES)
 
 
 def scale_bias_of_64_bits(desc: Any) -> bool:

@@ -1,20 +1,22 @@
-"""Numbers as integers of 8 bits and back: ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR.
+"""Numbers as integers of 8 bits and back: ELEMENT_WISE_QUANTIZE_LINEAR, _DEQUANTIZE_LINEAR and _QUANTIZED_LINEAR_ADD.
 
-ScaleTensor and ZeroPointTensor have an element for each of InputTensor; strides of 0 let one stand for many.
+ScaleTensor and ZeroPointTensor have an element for each of InputTensor; strides of 0 let one stand for many. What is
+added has one scale and one zero point for all elements.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import given, same_type
+from dml_conformance.spec.constraints import Constraint, given, same_sizes, same_type, sizes_follow
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import Shapes
 from dml_conformance.spec.operators._element_wise import element_wise
 from dml_conformance.spec.rules import Breach
-from dml_conformance.spec.sources import DATA_CONVERSION_RULES, Source
 
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+ADD = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
 
 
 def scale_data_type(data_type: DataType) -> DataType:
@@ -40,47 +42,29 @@ def _scale_data_type(desc: Any, level: Level) -> Breach | None:
     )
 
 
+def _one_element(tensor: str) -> Constraint:
+    """A size of 1 along every dimension."""
+    return sizes_follow(
+        tensor, lambda desc: (1,) * len(desc.a_tensor.sizes), "one element has", f"{tensor} has one element"
+    )
+
+
+def sum_sizes(desc: Any) -> Shapes:
+    """The sizes of what is added."""
+    return {"output_tensor": desc.a_tensor.sizes}
+
+
 SPECS = (
     element_wise(
         QUANTIZE,
-        "every output element is the input element divided by that of ScaleTensor, rounded to the nearest whole "
-        "number, of two that are as near to the even one, and with the element of ZeroPointTensor, or 0, added; what "
-        "the type does not reach becomes its least or largest number. The quotient may be 2.5 ULP of ScaleTensor's "
-        "type off, unless the scale is a power of two, and INT32 may be rounded to FLOAT32 before; subnormal FLOAT32 "
-        "may be taken for 0. Left open are NaN, and scales that are 0 or not finite, or that are subnormal or have a "
-        "subnormal reciprocal",
-        settles=(f"{QUANTIZE}-1", f"{QUANTIZE}-2", f"{QUANTIZE}-3"),
-        own_rules=(
-            ZERO_POINT,
-            same_type(
-                "ScaleTensor",
-                "InputTensor",
-                name="scale-data-type",
-                statement="ScaleTensor has the data type of InputTensor; of INT32 it is FLOAT32",
-                section="Members, ScaleTensor",
-                remedy="give ScaleTensor that data type",
-                check=_scale_data_type,
-            ),
-        ),
-        groups={"ScaleTensor": "", "ZeroPointTensor": "quantized", "OutputTensor": "quantized"},
-        domains={"InputTensor": "terms", "ScaleTensor": "scales", "ZeroPointTensor": "zero points"},
-        summary="stands for numbers by integers of 8 bits",
-        pseudocode="output[c...] = clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest)",
+        ZERO_POINT,
+        same_type("ScaleTensor", "InputTensor", check=_scale_data_type),
     ),
+    element_wise(DEQUANTIZE, ZERO_POINT),
     element_wise(
-        DEQUANTIZE,
-        "every output element is the difference of the input element and that of ZeroPointTensor, or 0, times the "
-        "element of ScaleTensor. Integers of 32 bits may be rounded to FLOAT32 before; left open are differences of "
-        "them that their type does not have, and elements whose scale is 0, to which subnormal FLOAT32 ones may count. "
-        "A number beyond FLOAT16 becomes its largest, as Direct3D's conversions have it, or infinite",
-        settles=(f"{DEQUANTIZE}-1", f"{DEQUANTIZE}-2", f"{DEQUANTIZE}-3"),
-        also=(Source(DATA_CONVERSION_RULES, "Floating Point Conversion"),),
-        own_rules=(ZERO_POINT,),
-        groups={"InputTensor": "quantized", "ZeroPointTensor": "quantized"},
-        primitives=("add", "multiply"),
-        in_own_type=True,
-        domains={"InputTensor": "terms", "ScaleTensor": "scales", "ZeroPointTensor": "zero points"},
-        summary="makes numbers of the integers that stand for them",
-        pseudocode="output[c...] = (input[c...] - zero_point[c...]) * scale[c...]",
+        ADD,
+        same_sizes("BTensor", "ATensor"),
+        *(_one_element(f"{of}{what}Tensor") for what in ("Scale", "ZeroPoint") for of in ("A", "B", "Output")),
+        shape=sum_sizes,
     ),
 )

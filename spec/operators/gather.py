@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import axis_of, leading_ones, member, rank, within
+from dml_conformance.spec.constraints import axis_of, checked, leading_ones, member, rank, within
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    INDICES,
-    IndexRule,
-    Misfit,
-    Shapes,
-    ids,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
-from dml_conformance.spec.operators._indexing import axis_limit, indexing_execution_rules
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import LEVEL_HISTORY, Source
+from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, no_misfit, operator_spec, output_sizes
+from dml_conformance.spec.operators._indexing import axis_limit
+from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.tensor import braces, from_first_above_one
-
-PAGE = "ns-directml-dml_gather_operator_desc"
 
 
 def uncropped_sizes(desc: Any) -> tuple[int, ...]:
@@ -40,76 +28,32 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (1,) * -surplus + sizes[max(surplus, 0) :]}
 
 
-def _output_rank(desc: Any, level: Level) -> Breach | None:
-    found = shape(desc)
-    return Breach(*found) if isinstance(found, Misfit) else None
-
-
 def _shape_before_2_1(desc: Any, level: Level) -> Breach | None:
     return None if desc.index_dimensions == 1 else Breach("IndexDimensions", str(desc.index_dimensions))
 
 
-_ATTRIBUTES = ids("GATHER", "axis-range", "index-dimensions-range")
-_COMPARABLE = shapes_comparable("GATHER")
+_ATTRIBUTES = ("axis-range", "index-dimensions-range")
 
-GATHER = operator_spec(
-    "GATHER",
-    shape=shape,
-    groups={"IndicesTensor": INDICES},
-    own_rules=(
-        axis_of("Axis", settles=("GATHER-3",)),
-        within(
-            "IndexDimensions",
-            0,
-            rank("IndicesTensor"),
-            statement="IndexDimensions is from 0 to IndicesTensor.DimensionCount, both included",
-            remedy="count the meaningful dimensions of IndicesTensor, without its leading ones",
-            settles=("GATHER-1",),
+SPECS = (
+    operator_spec(
+        "GATHER",
+        shape=shape,
+        own_rules=(
+            axis_of("Axis"),
+            within("IndexDimensions", 0, rank("IndicesTensor")),
+            leading_ones(
+                "IndicesTensor",
+                member("IndexDimensions"),
+                name="leading-index-sizes",
+                after=("index-dimensions-range",),
+            ),
+            checked("output-rank", no_misfit(shape), after=_ATTRIBUTES),
+            output_sizes(*_ATTRIBUTES, "output-rank"),
+            checked("shape-before-2_1", _shape_before_2_1, until=Level.L2_1, after=_ATTRIBUTES),
         ),
-        leading_ones(
-            "IndicesTensor",
-            member("IndexDimensions"),
-            name="leading-index-sizes",
-            statement="the page calls the index dimensions before the last IndexDimensions irrelevant leading ones, "
-            "and does not say what other sizes there mean",
-            remedy="give the leading dimensions of IndicesTensor size 1, or raise IndexDimensions",
-            section="IndexDimensions",
-            after=("index-dimensions-range",),
-            erratum="GATHER-8",
-        ),
-        Rule(
-            "GATHER.output-rank",
-            Category.SHAPE,
-            "right-aligning the output's sizes crops leading ones only",
-            Source(PAGE, "OutputTensor"),
-            "lower IndexDimensions, or pad all tensors with leading dimensions of size 1",
-            check=_output_rank,
-            needs=_COMPARABLE | _ATTRIBUTES,
-            settles=("GATHER-5",),
-        ),
-        output_sizes_rule(
-            "GATHER", Source(PAGE, "OutputTensor"), _COMPARABLE | _ATTRIBUTES | ids("GATHER", "output-rank")
-        ),
-        Rule(
-            "GATHER.shape-before-2_1",
-            Category.SHAPE,
-            "level 2_1 relaxed the shapes that GATHER takes; no page says what was restricted before. Left open here: "
-            "every IndexDimensions but 1, since only these move sizes between dimensions",
-            Source(LEVEL_HISTORY, "DML_FEATURE_LEVEL_2_1"),
-            "use IndexDimensions 1, or ask for level 2_1",
-            until=Level.L2_1,
-            check=_shape_before_2_1,
-            needs=_COMPARABLE | _ATTRIBUTES,
-            erratum="GATHER-7",
-        ),
+        index=IndexRule("indices_tensor", "input_tensor", axis_limit),
     ),
-    execution_rules=indexing_execution_rules("GATHER", PAGE, "the Axis dimension"),
-    summary="gathers slices of the input along Axis, arranged by the indices",
-    pseudocode="output[before, i..., after] = input[before, indices[i...], after], right-aligned",
-    index=IndexRule("indices_tensor", "input_tensor", axis_limit),
 )
-
-SPECS = (GATHER,)
 
 
 def _writes_before_its_sizes(desc: Any) -> bool:

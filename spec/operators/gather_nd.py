@@ -13,6 +13,7 @@ from dml_conformance.spec.constraints import (
     Quantity,
     Rules,
     below,
+    checked,
     leading_ones,
     member,
     rank,
@@ -21,19 +22,15 @@ from dml_conformance.spec.constraints import (
 )
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
-    INDICES,
     IndexRule,
     Misfit,
     OperatorSpec,
     Shapes,
-    ids,
+    no_misfit,
     operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
+    output_sizes,
 )
-from dml_conformance.spec.operators._indexing import indexing_execution_rules
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.tensor import braces
 
 
@@ -94,16 +91,13 @@ _COUNTED = (
 )
 
 
-def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more: Any) -> Rules:
+def tuple_rules(batch_rules: Rules = ()) -> Rules:
     """The rules of an operator that addresses blocks of its input by tuples of indices.
 
-    Args:
-        leading: the erratum on sizes before those that count.
-        meaningless: the erratum on tuples of more coordinates than there are dimensions to address.
-        batch_rules: what BatchDimensionCount adds, on which the others depend.
-        more: of the rules on the two counts.
+    Those on BatchDimensionCount are what the others depend on besides.
     """
     limit = "InputDimensionCount - BatchDimensionCount" if batch_rules else "InputDimensionCount"
+    coordinates = " coordinates a tuple"
     return (
         *(
             within(
@@ -112,7 +106,6 @@ def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more:
                 rank(tensor),
                 name=name,
                 remedy=f"count the meaningful dimensions of {tensor}, without its leading ones",
-                **more,
             )
             for field, tensor, name in _COUNTED
         ),
@@ -127,7 +120,6 @@ def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more:
                 section=field,
                 remedy=f"give the leading dimensions of {tensor} size 1, or raise {field}",
                 after=COUNTS,
-                erratum=leading,
             )
             for what, (field, tensor, _) in zip(("input", "index"), _COUNTED, strict=True)
         ),
@@ -136,52 +128,19 @@ def tuple_rules(leading: str, meaningless: str, batch_rules: Rules = (), **more:
             -1,
             0,
             rank("InputTensor")._replace(told="InputTensor has {}"),
-            unit=" coordinates a tuple",
+            unit=coordinates,
             name="tuple-size",
-            statement="the last size of IndicesTensor, the coordinates of one tuple, is at most "
-            "InputTensor.DimensionCount",
-            remedy="lower the last size of IndicesTensor",
         ),
         size_within(
             "IndicesTensor",
             -1,
             0,
             Quantity(limit, "{} meaningful dimensions to address", _addressable),
-            unit=" coordinates a tuple",
+            unit=coordinates,
             name="tuple-size-meaningful",
             statement=f"a tuple of more than {limit} coordinates has no meaning, though the page's bound allows it",
             remedy=f"lower the last size of IndicesTensor to at most {limit}",
             after=(*COUNTS, *(BATCHES if batch_rules else ()), "tuple-size"),
-            erratum=meaningless,
-        ),
-    )
-
-
-def gather_nd_rules(operator: str, page: str, batch_rules: Rules = ()) -> Rules:
-    """The rules of GATHER_ND; GATHER_ND1 has these and `batch_rules`, on which its sizes depend."""
-    shape_needs = shapes_comparable(operator) | ids(operator, *TUPLES, *(BATCHES if batch_rules else ()))
-
-    def output_rank(desc: Any, level: Level) -> Breach | None:
-        found = shape(desc)
-        return Breach(*found) if isinstance(found, Misfit) else None
-
-    meaningless = f"{operator}-3" if batch_rules else f"{operator}-2"
-    return (
-        *tuple_rules(f"{operator}-8", meaningless, batch_rules),
-        Rule(
-            f"{operator}.output-rank",
-            Category.SHAPE,
-            "the sizes that the inputs give fit the dimension count; none is cropped",
-            Source(page, "OutputTensor"),
-            "pad all tensors with leading dimensions of size 1",
-            check=output_rank,
-            needs=shape_needs,
-        ),
-        output_sizes_rule(
-            operator,
-            Source(page, "OutputTensor"),
-            shape_needs | ids(operator, "output-rank"),
-            settles=(f"{operator}-1",),
         ),
     )
 
@@ -202,57 +161,29 @@ BATCH_RULES = (
         "BatchDimensionCount",
         rank("InputTensor")._replace(told="the tensors have {} dimensions"),
         name="batch-dimension-count",
-        statement="BatchDimensionCount is below the DimensionCount of InputTensor and IndicesTensor",
-        remedy="lower BatchDimensionCount",
     ),
     below(
         "BatchDimensionCount",
         Quantity("", "not below {}", lambda desc: min(desc.input_dimension_count, desc.indices_dimension_count)),
         name="batch-dimension-count-meaningful",
-        statement="a BatchDimensionCount of InputDimensionCount or IndicesDimensionCount and above has no meaning, "
-        "though the page's bound allows it",
-        remedy="lower BatchDimensionCount below InputDimensionCount and IndicesDimensionCount",
         after=(*COUNTS, "batch-dimension-count"),
-        erratum="GATHER_ND1-2",
     ),
-    Rule(
-        "GATHER_ND1.batch-sizes",
-        Category.SHAPE,
-        "no page says that the batch sizes of input and indices are equal, or what unequal ones mean",
-        Source("ns-directml-dml_gather_nd1_operator_desc", "BatchDimensionCount"),
-        "give the first BatchDimensionCount meaningful dimensions of both the same sizes",
-        check=_batch_sizes,
-        needs=shapes_comparable("GATHER_ND1") | ids("GATHER_ND1", *COUNTS, *BATCHES),
-        erratum="GATHER_ND1-6",
-    ),
+    checked("batch-sizes", _batch_sizes, after=(*COUNTS, *BATCHES)),
 )
 
 
-def _operator(name: str, silent: str, batches: Rules = (), **stated: Any) -> OperatorSpec:
-    page = f"ns-directml-dml_{name.lower()}_operator_desc"
+def _operator(name: str, batch_rules: Rules = ()) -> OperatorSpec:
+    after = (*TUPLES, *(BATCHES if batch_rules else ()))
     return operator_spec(
         name,
         shape=shape,
-        groups={"IndicesTensor": INDICES},
-        own_rules=gather_nd_rules(name, page, batches),
-        execution_rules=indexing_execution_rules(name, page, "the dimension that it addresses", silent=(silent,)),
+        own_rules=(
+            *tuple_rules(batch_rules),
+            checked("output-rank", no_misfit(shape), after=after),
+            output_sizes(*after, "output-rank"),
+        ),
         index=IndexRule("indices_tensor", "input_tensor", index_limits),
-        **stated,
     )
 
 
-SPECS = (
-    _operator(
-        "GATHER_ND",
-        "GATHER_ND-4",
-        summary="gathers subblocks of the input, each addressed by a tuple of indices",
-        pseudocode="output[i..., rest] = input[indices[i..., :], rest]",
-    ),
-    _operator(
-        "GATHER_ND1",
-        "GATHER_ND1-6",
-        BATCH_RULES,
-        summary="gathers subblocks of the input, each addressed by a tuple of indices, batch by batch",
-        pseudocode="output[b..., i..., rest] = input[b..., indices[b..., i..., :], rest]",
-    ),
-)
+SPECS = (_operator("GATHER_ND"), _operator("GATHER_ND1", BATCH_RULES))

@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.operators._element_wise import formula_rule
-from dml_conformance.spec.operators._fused import FUSED_ACTIVATIONS, flat_softplus, fusion_rules, newer_activation
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.tensor import braces
 
-NAME = "GEMM"
-PAGE = "ns-directml-dml_gemm_operator_desc"
 TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
-PRIMITIVES = ("multiply", "add")
 
 
 def shape(desc: Any) -> Shapes | Misfit:
@@ -35,39 +29,8 @@ def shape(desc: Any) -> Shapes | Misfit:
 
 
 GEMM = operator_spec(
-    NAME,
+    "GEMM",
     shape=shape,
-    own_rules=(
-        *fusion_rules(NAME, along_axes=True),
-        output_sizes_rule(
-            NAME,
-            Source(PAGE, "OutputTensor"),
-            shapes_comparable(NAME) | ids(NAME, "dimension-counts", "enumerators"),
-            is_any=True,
-            settles=("GEMM-2",),
-        ),
-    ),
-    execution_rules=(
-        Rule(
-            f"{NAME}.values",
-            Category.EXECUTION,
-            "every output element is FusedActivation of Alpha times the sum of the products of a row of A and a column "
-            "of B, each transposed if asked for, plus Beta times the element of C if there is one; where Alpha or Beta "
-            "is 0, what it scales may count as 0, whatever it is; Alpha may scale the elements of A in place of the "
-            "sum, and in FLOAT16 an activation may be that of the rounded sum",
-            Source(PAGE, "Description"),
-            settles=("GEMM-1", "GEMM-3"),
-            also=(FUSED_ACTIVATIONS,),
-        ),
-        formula_rule(NAME, PRIMITIVES),
-    ),
-    primitives=PRIMITIVES,
-    domains=dict.fromkeys(("ATensor", "BTensor", "CTensor"), "sums"),
-    summary="multiplies matrices, and adds one to the product",
-    pseudocode="output[..., m, n] = activation(Alpha * sum(a[..., m, k] * b[..., k, n]) + Beta * c[..., m, n])",
+    own_rules=(*fusion_rules(along_axes=True), output_sizes("dimension-counts", "enumerators", is_any=True)),
 )
 SPECS = (GEMM,)
-DIVERGENCES = {
-    "DIV-fused-activations-newer-than-the-list": newer_activation,
-    "DIV-fused-softplus-of-any-steepness": flat_softplus,
-}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import axis_of
+from dml_conformance.spec.constraints import axis_of, checked
 from dml_conformance.spec.field_kinds import INT32_MAX
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Misfit, Shapes, ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.operator import Misfit, Shapes, no_misfit, operator_spec, output_sizes
 from dml_conformance.spec.tensor import braces
 
-JOIN_PAGE, SPLIT_PAGE = "ns-directml-dml_join_operator_desc", "ns-directml-dml_split_operator_desc"
 Sizes = tuple[int, ...]
 
 
@@ -60,60 +56,17 @@ def _with(sizes: Sizes, axis: int, size: int) -> Sizes:
     return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
-def _input_sizes(desc: Any, level: Level) -> Breach | None:
-    misfit = _unlike(desc)
-    return None if misfit is None else Breach(*misfit)
-
-
-JOIN = operator_spec(
-    "JOIN",
-    shape=_shape_of_join,
-    own_rules=(
-        axis_of("Axis", "OutputTensor"),
-        Rule(
-            "JOIN.input-sizes",
-            Category.SHAPE,
-            "all inputs have the same sizes, but for that along Axis",
-            Source(JOIN_PAGE, "InputTensors"),
-            "join along the only dimension whose sizes differ",
-            check=_input_sizes,
-            needs=shapes_comparable("JOIN") | ids("JOIN", "axis-range"),
-        ),
-        output_sizes_rule(
-            "JOIN",
-            Source(JOIN_PAGE, "OutputTensor"),
-            shapes_comparable("JOIN") | ids("JOIN", "axis-range", "input-sizes"),
+SPECS = (
+    operator_spec(
+        "JOIN",
+        shape=_shape_of_join,
+        own_rules=(
+            axis_of("Axis", "OutputTensor"),
+            checked("input-sizes", no_misfit(_unlike), after=("axis-range",)),
+            output_sizes("axis-range", "input-sizes"),
         ),
     ),
-    execution_rules=(
-        Rule(
-            "JOIN.values",
-            Category.EXECUTION,
-            "along Axis the output has the elements of each input in their order, bit for bit",
-            Source(JOIN_PAGE),
-        ),
-    ),
-    summary="puts tensors side by side along Axis",
-    pseudocode="output[..., first[n] + a, ...] = inputs[n][..., a, ...]",
-)
-
-SPLIT = operator_spec(
-    "SPLIT",
-    shape=_shape_of_split,
-    own_rules=(
-        axis_of("Axis"),
-        output_sizes_rule("SPLIT", Source(SPLIT_PAGE), shapes_comparable("SPLIT") | ids("SPLIT", "axis-range")),
-    ),
-    execution_rules=(
-        Rule(
-            "SPLIT.values",
-            Category.EXECUTION,
-            "the outputs, side by side along Axis, have the elements of the input, bit for bit",
-            Source(SPLIT_PAGE),
-        ),
-    ),
-    summary="takes a tensor apart along Axis",
-    pseudocode="outputs[n][..., a, ...] = input[..., first[n] + a, ...]",
+    operator_spec("SPLIT", shape=_shape_of_split, own_rules=(axis_of("Axis"), output_sizes("axis-range", section=""))),
 )
 
 
@@ -132,4 +85,3 @@ DIVERGENCES = {
     "DIV-join-split-whole-missing": _whole_missing,
     "DIV-join-input-beyond-int": _input_beyond_int,
 }
-SPECS = (JOIN, SPLIT)

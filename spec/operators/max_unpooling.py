@@ -8,18 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import sizes_follow
-from dml_conformance.spec.operator import (
-    INDICES,
-    IndexRule,
-    Misfit,
-    Shapes,
-    operator_spec,
-)
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-
-NAME = "MAX_UNPOOLING"
-PAGE = "ns-directml-dml_max_unpooling_operator_desc"
+from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, operator_spec
 
 
 def shape(desc: Any) -> Shapes | Misfit:
@@ -36,32 +25,17 @@ def output_elements(desc: Any) -> tuple[int, ...]:
 
 SPECS = (
     operator_spec(
-        NAME,
+        "MAX_UNPOOLING",
         shape=shape,
-        groups={"IndicesTensor": INDICES},
         own_rules=(
             sizes_follow(
                 "IndicesTensor",
                 lambda desc: desc.input_tensor.sizes,
                 "the input's",
-                "IndicesTensor has the sizes of InputTensor",
                 name="same-sizes",
-                remedy="give every element of the input an index",
                 after=("dimension-counts",),
             ),
         ),
-        execution_rules=(
-            Rule(
-                f"{NAME}.values",
-                Category.EXECUTION,
-                "the output has each input element at the place that its index names, bit for bit, and zeros "
-                "elsewhere; where several indices name one place, any input element may stand there",
-                Source(PAGE),
-                settles=("MAX_UNPOOLING-3",),
-            ),
-        ),
-        summary="writes the input's elements to the places that the indices name, and zeros everywhere else",
-        pseudocode="output = 0; output[indices[c...]] = input[c...], the output taken for one row",
         index=IndexRule("indices_tensor", "output_tensor", output_elements),
     ),
 )

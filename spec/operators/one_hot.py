@@ -5,23 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from dml_conformance.spec.constraints import axis_of, size_within
+from dml_conformance.spec.constraints import axis_of, checked, size_within
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    INDICES,
-    IndexRule,
-    Misfit,
-    Shapes,
-    ids,
-    is_whole,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
-
-PAGE = "ns-directml-dml_one_hot_operator_desc"
+from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, is_whole, operator_spec, output_sizes
+from dml_conformance.spec.rules import Breach
 
 
 def axis_limit(desc: Any) -> tuple[int, ...]:
@@ -42,67 +29,19 @@ def _values_count(desc: Any, level: Level) -> Breach | None:
     return None if count >= 2 else Breach("ValuesTensor.Sizes", f"{count} element")
 
 
-_COMPARABLE = shapes_comparable("ONE_HOT")
-
-ONE_HOT = operator_spec(
-    "ONE_HOT",
-    shape=shape,
-    groups={"IndicesTensor": INDICES},
-    own_rules=(
-        axis_of("Axis", "IndicesTensor"),
-        size_within(
-            "IndicesTensor",
-            "Axis",
-            1,
-            1,
-            name="indices-along-axis",
-            remedy="give one index for each sequence",
-            after=("axis-range",),
+SPECS = (
+    operator_spec(
+        "ONE_HOT",
+        shape=shape,
+        own_rules=(
+            axis_of("Axis", "IndicesTensor"),
+            size_within("IndicesTensor", "Axis", 1, 1, name="indices-along-axis", after=("axis-range",)),
+            checked("values-count", _values_count),
+            output_sizes("axis-range", "indices-along-axis"),
         ),
-        Rule(
-            "ONE_HOT.values-count",
-            Category.SHAPE,
-            "ValuesTensor has at least two elements",
-            Source(PAGE, "ValuesTensor"),
-            "give the value for off, then the one for on",
-            check=_values_count,
-            needs=_COMPARABLE,
-        ),
-        output_sizes_rule(
-            "ONE_HOT", Source(PAGE, "OutputTensor"), _COMPARABLE | ids("ONE_HOT", "axis-range", "indices-along-axis")
-        ),
+        index=IndexRule("indices_tensor", "output_tensor", axis_limit),
     ),
-    execution_rules=(
-        Rule(
-            "ONE_HOT.values",
-            Category.EXECUTION,
-            "in each sequence along Axis the element that the index names is the second one of ValuesTensor, the last "
-            "dimension running fastest, and all others are the first one, bit for bit",
-            Source(PAGE, "Description"),
-            settles=("ONE_HOT-4",),
-        ),
-        Rule(
-            "ONE_HOT.negative-indices",
-            Category.EXECUTION,
-            "a negative index of a signed type counts from the end of the sequence: -1 is the last element",
-            Source(PAGE, "IndicesTensor"),
-            since=Level.L3_0,
-        ),
-        Rule(
-            "ONE_HOT.out-of-range-indices",
-            Category.EXECUTION,
-            "an index of at least the size along Axis names no element; what one does that is negative beyond that "
-            "size is left open, but for every element being one of ValuesTensor",
-            Source(PAGE, "IndicesTensor"),
-            settles=("ONE_HOT-1", "ONE_HOT-2"),
-        ),
-    ),
-    summary="makes sequences along Axis that are off everywhere but at an index",
-    pseudocode="output[..., i, ...] = i == indices[..., 0, ...] ? on : off",
-    index=IndexRule("indices_tensor", "output_tensor", axis_limit),
 )
-
-SPECS = (ONE_HOT,)
 
 
 def values_of_another_dimension_count(desc: Any) -> bool:

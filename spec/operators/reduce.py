@@ -7,20 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import axis_of
+from dml_conformance.spec.constraints import axis_of, checked, types_comparable
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.operators._element_wise import formula_rule
+from dml_conformance.spec.operator import operator_spec, output_sizes
 from dml_conformance.spec.operators.arg_reduce import shape
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.rules import Breach, Category
 
-NAME = "REDUCE"
-PAGE = "ns-directml-dml_reduce_operator_desc"
 FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 PLACES = frozenset({FUNCTION.ARGMAX, FUNCTION.ARGMIN})
-PRIMITIVES = ("add", "multiply", "divide", "sqrt", "exp", "log")
 
 
 def _same_data_type(desc: Any, level: Level) -> Breach | None:
@@ -31,44 +26,13 @@ def _same_data_type(desc: Any, level: Level) -> Breach | None:
 
 
 REDUCE = operator_spec(
-    NAME,
+    "REDUCE",
     shape=shape,
-    groups={"OutputTensor": ""},
     own_rules=(
-        Rule(
-            f"{NAME}.same-data-type",
-            Category.AGREEMENT,
-            "InputTensor and OutputTensor have the same DataType, unless Function is ARGMAX or ARGMIN",
-            Source(PAGE, "Tensor constraints"),
-            "give the output the data type of the input",
-            check=_same_data_type,
-            needs=ids(NAME, "introduced-in", "required-tensors", "enumerators", "data-types")
-            | {"TENSOR.type", "TENSOR.data-type"},
-            settles=("REDUCE-2", "REDUCE-3"),
-        ),
+        checked("same-data-type", _same_data_type, Category.AGREEMENT, types_comparable),
         axis_of("Axes"),
-        output_sizes_rule(NAME, Source(PAGE, "OutputTensor"), shapes_comparable(NAME) | ids(NAME, "axes-range")),
+        output_sizes("axes-range"),
     ),
-    execution_rules=(
-        Rule(
-            f"{NAME}.values",
-            Category.EXECUTION,
-            "every output element is Function of the elements along Axes: AVERAGE their mean, L1 the sum of their "
-            "magnitudes, L2 the root of that of their squares, LOG_SUM the logarithm of their sum, LOG_SUM_EXP that of "
-            "the sum of their exponentials, as if none overflowed, MAX and MIN one of them, beside a NaN it or another "
-            "one, MULTIPLY their product, SUM their sum, SUM_SQUARE that of their squares; ARGMAX and ARGMIN the index "
-            "of the first of the largest or least, in row-major order, left open beside a NaN, of zeros and "
-            "subnormals; integers lose the bits that their type does not have; left open where an axis is named twice",
-            Source(PAGE, "Function"),
-            settles=("REDUCE-4", "REDUCE-5"),
-            also=(Source("ne-directml-dml_reduce_function", "Constants"),),
-        ),
-        formula_rule(NAME, PRIMITIVES),
-    ),
-    primitives=PRIMITIVES,
-    domains={"InputTensor": "sums"},
-    summary="reduces the elements along some axes to one, such as their sum",
-    pseudocode="output[c] = Function(input[c with every coordinate along Axes])",
 )
 SPECS = (REDUCE,)
 

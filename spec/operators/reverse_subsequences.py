@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, sizes_follow
-from dml_conformance.spec.operator import (
-    INDICES,
-    IndexRule,
-    Shapes,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-
-PAGE = "ns-directml-dml_reverse_subsequences_desc"
+from dml_conformance.spec.operator import IndexRule, Shapes, operator_spec, output_sizes
 
 
 def shape(desc: Any) -> Shapes:
@@ -35,44 +24,21 @@ def _lengths(desc: Any) -> tuple[int, ...]:
     return (desc.input_tensor.sizes[desc.axis] + 1,)
 
 
-_COMPARABLE = shapes_comparable("REVERSE_SUBSEQUENCES")
-
-REVERSE_SUBSEQUENCES = operator_spec(
-    "REVERSE_SUBSEQUENCES",
-    source=Source(PAGE),
-    shape=shape,
-    groups={"SequenceLengthsTensor": INDICES},
-    own_rules=(
-        axis_of("Axis"),
-        sizes_follow(
-            "SequenceLengthsTensor",
-            lengths_sizes,
-            "InputTensor and Axis give",
-            "SequenceLengthsTensor has the sizes of InputTensor, and 1 along Axis",
-            name="lengths-sizes",
-            remedy="give one length for each sequence",
-            after=("axis-range",),
+SPECS = (
+    operator_spec(
+        "REVERSE_SUBSEQUENCES",
+        shape=shape,
+        own_rules=(
+            axis_of("Axis"),
+            sizes_follow(
+                "SequenceLengthsTensor",
+                lengths_sizes,
+                "InputTensor and Axis give",
+                name="lengths-sizes",
+                after=("axis-range",),
+            ),
+            output_sizes(),
         ),
-        output_sizes_rule("REVERSE_SUBSEQUENCES", Source(PAGE, "OutputTensor"), _COMPARABLE),
+        index=IndexRule("sequence_lengths_tensor", "input_tensor", _lengths),
     ),
-    execution_rules=(
-        Rule(
-            "REVERSE_SUBSEQUENCES.values",
-            Category.EXECUTION,
-            "of each sequence along Axis the first elements, as many as its length says, are in reverse order; the "
-            "others stay, bit for bit",
-            Source(PAGE),
-        ),
-        Rule(
-            "REVERSE_SUBSEQUENCES.out-of-range-indices",
-            Category.EXECUTION,
-            "a length above the size along Axis means that size",
-            Source(PAGE, "SequenceLengthsTensor"),
-        ),
-    ),
-    summary="reverses the beginning of each sequence along Axis, as far as its length says",
-    pseudocode="output[..., i, ...] = input[..., n - 1 - i if i < n else i, ...], n = min(lengths[..., 0, ...], size)",
-    index=IndexRule("sequence_lengths_tensor", "input_tensor", _lengths),
 )
-
-SPECS = (REVERSE_SUBSEQUENCES,)

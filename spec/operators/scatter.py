@@ -9,22 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, same_sizes, same_sizes_off, size_along, size_within, sizes_follow
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    INDICES,
-    IndexRule,
-    Shapes,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
+from dml_conformance.spec.operator import IndexRule, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operators._indexing import axis_limit
 from dml_conformance.spec.operators.gather_nd import TUPLES, index_limits, tuple_rules, unpadded_sizes
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-
-PAGE = "ns-directml-dml_scatter_operator_desc"
-ND_PAGE = "ns-directml-dml_scatter_nd_operator_desc"
 
 
 def shape(desc: Any) -> Shapes:
@@ -38,86 +25,38 @@ def updates_sizes(desc: Any) -> tuple[int, ...]:
     return (1,) * (len(desc.input_tensor.sizes) - len(sizes)) + sizes
 
 
-def _execution_rules(
-    operator: str, page: str, dimension: str, duplicates: tuple[str, ...], silent: str
-) -> tuple[Rule, ...]:
-    """What executing does; `duplicates` and `silent` are the errata on indices named twice and out of range."""
-    return (
-        Rule(
-            f"{operator}.values",
-            Category.EXECUTION,
-            "every output element that the indices name is the update for it, every other one the input element at its "
-            "coordinates, bit for bit; of several updates for one element, which are invalid, any may be there",
-            Source(page),
-            settles=(*duplicates, silent),
+SPECS = (
+    operator_spec(
+        "SCATTER",
+        shape=shape,
+        own_rules=(
+            axis_of("Axis"),
+            same_sizes_off("Axis", "IndicesTensor", "InputTensor", after=("axis-range",)),
+            size_within(
+                "IndicesTensor",
+                "Axis",
+                0,
+                size_along("InputTensor", "Axis")._replace(told="InputTensor has {} elements"),
+                unit=" indices",
+                name="indices-along-axis",
+                after=("axis-range",),
+            ),
+            same_sizes("UpdatesTensor", "IndicesTensor"),
+            output_sizes(),
         ),
-        Rule(
-            f"{operator}.negative-indices",
-            Category.EXECUTION,
-            f"a negative index of a signed type counts from the end of {dimension}: -1 is the last element",
-            Source(page, "IndicesTensor"),
-            since=Level.L3_0,
-        ),
-    )
-
-
-_COMPARABLE = shapes_comparable("SCATTER")
-_COMPARABLE_ND = shapes_comparable("SCATTER_ND")
-
-SCATTER = operator_spec(
-    "SCATTER",
-    shape=shape,
-    groups={"IndicesTensor": INDICES},
-    own_rules=(
-        axis_of("Axis"),
-        same_sizes_off("Axis", "IndicesTensor", "InputTensor", after=("axis-range",)),
-        size_within(
-            "IndicesTensor",
-            "Axis",
-            0,
-            size_along("InputTensor", "Axis")._replace(told="InputTensor has {} elements"),
-            unit=" indices",
-            name="indices-along-axis",
-            statement="of more indices along Axis than InputTensor has elements there some are for one element, which "
-            "the page calls invalid; it does not say that such sizes are",
-            remedy="give no more indices than there are elements along Axis",
-            after=("axis-range",),
-            erratum="SCATTER-7",
-        ),
-        same_sizes("UpdatesTensor", "IndicesTensor", remedy="give one update for each index"),
-        output_sizes_rule("SCATTER", Source(PAGE, "OutputTensor"), _COMPARABLE, settles=("SCATTER-3",)),
+        index=IndexRule("indices_tensor", "output_tensor", axis_limit, has_duplicates=False),
     ),
-    execution_rules=_execution_rules("SCATTER", PAGE, "the Axis dimension", ("SCATTER-2",), "SCATTER-5"),
-    summary="copies the input and replaces single elements along Axis, one for each index",
-    pseudocode="output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]",
-    index=IndexRule("indices_tensor", "output_tensor", axis_limit, has_duplicates=False),
-)
-
-SCATTER_ND = operator_spec(
-    "SCATTER_ND",
-    shape=shape,
-    groups={"IndicesTensor": INDICES},
-    own_rules=(
-        *tuple_rules("SCATTER_ND-9", "SCATTER_ND-10", settles=("SCATTER_ND-2",)),
-        sizes_follow(
-            "UpdatesTensor",
-            updates_sizes,
-            "input and indices give",
-            "UpdatesTensor has the index sizes without that of a tuple, then the meaningful input sizes that no tuple "
-            "addresses, after leading ones",
-            remedy="give the updates the sizes named",
-            after=TUPLES,
-            settles=("SCATTER_ND-1",),
+    operator_spec(
+        "SCATTER_ND",
+        shape=shape,
+        own_rules=(
+            *tuple_rules(),
+            sizes_follow("UpdatesTensor", updates_sizes, "input and indices give", after=TUPLES),
+            output_sizes(),
         ),
-        output_sizes_rule("SCATTER_ND", Source(ND_PAGE, "OutputTensor"), _COMPARABLE_ND),
+        index=IndexRule("indices_tensor", "output_tensor", index_limits, has_duplicates=False),
     ),
-    execution_rules=_execution_rules("SCATTER_ND", ND_PAGE, "the dimension that it addresses", (), "SCATTER_ND-7"),
-    summary="copies the input and replaces blocks of it, each addressed by a tuple of indices",
-    pseudocode="output = input; output[indices[i..., :], rest] = updates[i..., rest]",
-    index=IndexRule("indices_tensor", "output_tensor", index_limits, has_duplicates=False),
 )
-
-SPECS = (SCATTER, SCATTER_ND)
 
 
 def _dimension_counts_differ(desc: Any) -> bool:

@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import Rules, above_0, entries
+from dml_conformance.spec.constraints import Rules, above_0, checked, entries
 from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    Misfit,
-    OperatorSpec,
-    Shapes,
-    ids,
-    is_whole,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-)
+from dml_conformance.spec.operator import Misfit, Shapes, is_whole, operator_spec, output_sizes
 from dml_conformance.spec.operators._arrays import array_lengths, uneven_array
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.tensor import TensorDesc, braces
 
 
@@ -75,54 +65,14 @@ def _shape_of_slice_grad(desc: Any) -> Shapes | Misfit:
     return {"output_gradient_tensor": tuple([max(size, offset + window) for size, offset, window in windows])}
 
 
-def _slice() -> OperatorSpec:
-    page = "ns-directml-dml_slice_operator_desc"
-    arrays = shapes_comparable("SLICE") | ids("SLICE", "array-lengths")
-
-    def bounds(desc: Any, level: Level) -> list[Breach]:
-        walks = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
-        last = [(offset + stride * (count - 1), size) for offset, stride, count, size in walks]
-        return [
-            Breach(f"Offsets[{d}]", f"reads element {element}, InputTensor has {size}")
-            for d, (element, size) in enumerate(last)
-            if element >= size
-        ]
-
-    return operator_spec(
-        "SLICE",
-        shape=_shape_of_slice,
-        own_rules=(
-            array_lengths("SLICE"),
-            output_sizes_rule("SLICE", Source(page, "Sizes"), arrays),
-            above_0(
-                "Strides",
-                name="strides",
-                statement="no page says whether a stride of 0, which reads one element again and again, is allowed",
-                remedy="use strides of 1 and above",
-                after=("array-lengths",),
-                erratum="SLICE-2",
-            ),
-            Rule(
-                "SLICE.bounds",
-                Category.SHAPE,
-                "along each dimension the last element copied, Offset + Stride * (Size - 1), lies in the input",
-                Source(page),
-                "lower the offset, the size or the stride",
-                check=bounds,
-                needs=arrays | ids("SLICE", "output-sizes"),
-            ),
-        ),
-        execution_rules=(
-            Rule(
-                "SLICE.values",
-                Category.EXECUTION,
-                "every output element is the input element at Offsets + Strides * its coordinates, bit for bit",
-                Source(page),
-            ),
-        ),
-        summary="copies a block of the input, with a step along each dimension",
-        pseudocode="output[c...] = input[Offsets[d] + Strides[d] * c[d] for each d]",
-    )
+def _bounds(desc: Any, level: Level) -> list[Breach]:
+    walks = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
+    last = [(offset + stride * (count - 1), size) for offset, stride, count, size in walks]
+    return [
+        Breach(f"Offsets[{d}]", f"reads element {element}, InputTensor has {size}")
+        for d, (element, size) in enumerate(last)
+        if element >= size
+    ]
 
 
 def _copied_sizes(desc: Any, level: Level) -> Breach | None:
@@ -133,114 +83,23 @@ def _copied_sizes(desc: Any, level: Level) -> Breach | None:
     return Breach(f"{part}.Sizes", f"{braces(sizes)}, the window has {braces(most)} elements")
 
 
-def _window_rules(operator: str, page: str, whole: str, settles: tuple[str, ...]) -> Rules:
-    """The rules of SLICE1 and SLICE_GRAD on the window in the tensor `whole`."""
-    arrays = shapes_comparable(operator) | ids(operator, "array-lengths")
+def _window_range(desc: Any, level: Level) -> list[Breach]:
+    windows = zip(desc.input_window_offsets, desc.input_window_sizes, sliced(desc).sizes, strict=True)
+    whole = "OutputGradientTensor" if desc.operator == "SLICE_GRAD" else "InputTensor"
+    return [
+        Breach(f"InputWindowOffsets[{d}]", f"the window ends at {offset + window}, {whole} has {size}")
+        for d, (offset, window, size) in enumerate(windows)
+        if offset + window > size
+    ]
 
-    def window_range(desc: Any, level: Level) -> list[Breach]:
-        windows = zip(desc.input_window_offsets, desc.input_window_sizes, sliced(desc).sizes, strict=True)
-        return [
-            Breach(f"InputWindowOffsets[{d}]", f"the window ends at {offset + window}, {whole} has {size}")
-            for d, (offset, window, size) in enumerate(windows)
-            if offset + window > size
-        ]
 
+def _window_rules(operator: str) -> Rules:
+    """The rules of SLICE1 and SLICE_GRAD on the window in the larger tensor."""
     return (
         array_lengths(operator),
-        above_0(
-            "InputWindowSizes",
-            name="window-sizes",
-            statement="the window is not empty in any dimension",
-            remedy="use window sizes of 1 and above",
-            source=Source("ns-directml-dml_slice1_operator_desc"),
-            after=("array-lengths",),
-        ),
-        entries(
-            "InputWindowStrides",
-            bool,
-            (0,),
-            "no stride is 0",
-            name="strides",
-            remedy="use strides of 1 and above, or of -1 and below to walk backwards",
-            after=("array-lengths",),
-            settles=settles,
-        ),
-        Rule(
-            f"{operator}.window-range",
-            Category.SHAPE,
-            f"along each dimension InputWindowOffset + InputWindowSize is at most the size of {whole}",
-            Source(page, "InputWindowOffsets"),
-            "lower the offset or the size of the window",
-            check=window_range,
-            needs=arrays | ids(operator, "window-sizes"),
-        ),
-    )
-
-
-def _slice1() -> OperatorSpec:
-    page = "ns-directml-dml_slice1_operator_desc"
-    return operator_spec(
-        "SLICE1",
-        shape=_shape_of_slice1,
-        own_rules=(
-            *_window_rules("SLICE1", page, "InputTensor", ("SLICE1-2",)),
-            Rule(
-                "SLICE1.output-sizes",
-                Category.SHAPE,
-                "each dimension of the output has from 1 to 1 + (InputWindowSize - 1) / |InputWindowStride| elements",
-                Source(page),
-                "lower the sizes of the output, or widen the window",
-                check=_copied_sizes,
-                needs=shapes_comparable("SLICE1") | ids("SLICE1", "array-lengths", "window-sizes", "strides"),
-                settles=("SLICE1-1",),
-            ),
-        ),
-        execution_rules=(
-            Rule(
-                "SLICE1.values",
-                Category.EXECUTION,
-                "every output element is the input element at its coordinates times the strides, counted from the "
-                "first element of the window where the stride is positive and from the last where it is negative, bit "
-                "for bit",
-                Source(page),
-            ),
-        ),
-        summary="copies elements of a window of the input, with a step forwards or backwards along each dimension",
-        pseudocode="output[c...] = input[first[d] + InputWindowStrides[d] * c[d] for each d]",
-    )
-
-
-def _slice_grad() -> OperatorSpec:
-    page = "ns-directml-dml_slice_grad_operator_desc"
-    return operator_spec(
-        "SLICE_GRAD",
-        shape=_shape_of_slice_grad,
-        own_rules=(
-            *_window_rules("SLICE_GRAD", page, "OutputGradientTensor", ("SLICE_GRAD-1", "SLICE_GRAD-2")),
-            Rule(
-                "SLICE_GRAD.input-sizes",
-                Category.SHAPE,
-                "the input typically has the sizes of an output of SLICE1, says the page, and nothing of others; left "
-                "open here: more elements than the window has",
-                Source(page, "InputGradientTensor"),
-                "lower the sizes of the input, or widen the window",
-                check=_copied_sizes,
-                needs=shapes_comparable("SLICE_GRAD")
-                | ids("SLICE_GRAD", "array-lengths", "window-sizes", "strides", "window-range"),
-                erratum="SLICE_GRAD-4",
-            ),
-        ),
-        execution_rules=(
-            Rule(
-                "SLICE_GRAD.values",
-                Category.EXECUTION,
-                "every element that SLICE1 copies has the value of its copy in the input, bit for bit; every other one "
-                "is 0",
-                Source(page),
-            ),
-        ),
-        summary="puts the elements that SLICE1 copied back to where they were, with zeros around them",
-        pseudocode="output[first[d] + InputWindowStrides[d] * c[d] for each d] = input[c...], and 0 elsewhere",
+        above_0("InputWindowSizes", name="window-sizes", after=("array-lengths",)),
+        entries("InputWindowStrides", bool, (0,), name="strides", after=("array-lengths",)),
+        checked("window-range", _window_range, after=("array-lengths", "window-sizes")),
     )
 
 
@@ -287,4 +146,29 @@ DIVERGENCES = {
     "DIV-slice-grad-empty-window": _empty_window,
 }
 CONDITIONS = {"SLICE_GRAD.input-sizes": _gradient_fits}
-SPECS = (_slice(), _slice1(), _slice_grad())
+WINDOW = ("array-lengths", "window-sizes", "strides")
+SPECS = (
+    operator_spec(
+        "SLICE",
+        shape=_shape_of_slice,
+        own_rules=(
+            array_lengths("SLICE"),
+            output_sizes("array-lengths"),
+            above_0("Strides", name="strides", after=("array-lengths",)),
+            checked("bounds", _bounds, after=("array-lengths", "output-sizes")),
+        ),
+    ),
+    operator_spec(
+        "SLICE1",
+        shape=_shape_of_slice1,
+        own_rules=(*_window_rules("SLICE1"), checked("output-sizes", _copied_sizes, after=WINDOW)),
+    ),
+    operator_spec(
+        "SLICE_GRAD",
+        shape=_shape_of_slice_grad,
+        own_rules=(
+            *_window_rules("SLICE_GRAD"),
+            checked("input-sizes", _copied_sizes, after=(*WINDOW, "window-range")),
+        ),
+    ),
+)

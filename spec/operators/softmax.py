@@ -9,10 +9,9 @@ from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, leading_ones
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorSpec, ids, operator_spec, output_sizes_rule, shapes_comparable
-from dml_conformance.spec.operators._element_wise import formula_rules, same_sizes
-from dml_conformance.spec.rules import Breach, Category, Rule
-from dml_conformance.spec.sources import Source
+from dml_conformance.spec.operator import OperatorSpec, operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import same_sizes
+from dml_conformance.spec.rules import Breach
 
 
 def axes_of(desc: Any) -> tuple[int, ...]:
@@ -26,90 +25,12 @@ def _effective_rank(desc: Any, level: Level) -> Breach | None:
     return None if first is None else Breach(f"InputTensor.Sizes[{first}]", str(leading[first]))
 
 
-def _operator(
-    name: str, of: str, formula: str, nan: str, primitives: tuple[str, ...], settles: tuple[str, ...]
-) -> OperatorSpec:
-    name = f"ACTIVATION_{name}"
-    page = f"ns-directml-dml_{name.lower()}_operator_desc"
-    if name.endswith("1"):
-        along = "those along Axes"
-        own, depends_on = axis_of("Axes"), "axes-range"
-    else:
-        along, depends_on = "those along the last dimension", "effective-rank"
-        own = leading_ones(
-            "InputTensor",
-            2,
-            name=depends_on,
-            statement="all sizes of InputTensor but the last two are 1",
-            remedy=f"use {name}1, or let the leading sizes be 1",
-            check=_effective_rank,
-        )
-    return operator_spec(
-        name,
-        shape=same_sizes,
-        own_rules=(
-            own,
-            output_sizes_rule(
-                name,
-                Source(page, "Tensor constraints"),
-                shapes_comparable(name) | ids(name, depends_on),
-                is_any=True,
-            ),
-        ),
-        execution_rules=(
-            Rule(
-                f"{name}.values",
-                Category.EXECUTION,
-                f"every output element is {of.format(along)}; {nan}",
-                Source(page, "Description"),
-                settles=tuple(f"{name}-{n}" for n in settles),
-            ),
-            *formula_rules(name, primitives),
-        ),
-        primitives=primitives,
-        domains={"InputTensor": "rows" if primitives else "comparable"},
-        summary=f"computes {of.format(along)}".partition(",")[0],
-        pseudocode=f"output[c...] = {formula}",
-    )
+def _operator(name: str) -> OperatorSpec:
+    last_two = leading_ones("InputTensor", 2, name="effective-rank", check=_effective_rank)
+    own, depends_on = (axis_of("Axes"), "axes-range") if name.endswith("1") else (last_two, "effective-rank")
+    sizes = output_sizes(depends_on, is_any=True, section="Tensor constraints")
+    return operator_spec(f"ACTIVATION_{name}", shape=same_sizes, own_rules=(own, sizes))
 
 
-TWICE = "left open where an axis is named twice"
-
-
-def _of(suffix: str) -> tuple[OperatorSpec, ...]:
-    named = f"; {TWICE}" if suffix else ""
-    also = ("2",) if suffix else ()
-    return (
-        _operator(
-            f"SOFTMAX{suffix}",
-            "the exponential of the input element divided by the sum of the exponentials of {}, as if nothing "
-            "overflowed",
-            "exp(x - max) / sum(exp(x... - max))",
-            "a NaN among the elements, or nothing but negative infinities, makes all of them NaN; a positive infinity "
-            "is a NaN, and what is beside it a NaN or 0" + named,
-            ("exp", "add", "divide", "reciprocal", "multiply"),
-            ("1", *also),
-        ),
-        _operator(
-            f"LOG_SOFTMAX{suffix}",
-            "the input element minus the logarithm of the sum of the exponentials of {}, as if nothing overflowed",
-            "x - max - ln(sum(exp(x... - max)))",
-            "a NaN among the elements, or nothing but negative infinities, makes all of them NaN; a positive infinity "
-            "is a NaN, and what is beside it a NaN or negatively infinite" + named,
-            ("exp", "add", "log"),
-            ("1", *also),
-        ),
-        _operator(
-            f"HARDMAX{suffix}",
-            "1 where the input element is the first of the largest among {}, in row-major order, and else 0",
-            "c == first(argmax(x...)) ? 1 : 0",
-            "elements among which there is a NaN are left open, and so is which of several zeros and subnormals is the "
-            "largest, unless they are all the same zero"
-            + ("; all are where Axes are not in ascending order, or name an axis twice" if suffix else ""),
-            (),
-            ("1", *also),
-        ),
-    )
-
-
-SPECS = (*_of(""), *_of("1"))
+FUNCTIONS = ("SOFTMAX", "LOG_SOFTMAX", "HARDMAX", "SOFTMAX1", "LOG_SOFTMAX1", "HARDMAX1")
+SPECS = tuple(_operator(name) for name in FUNCTIONS)

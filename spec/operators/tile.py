@@ -6,19 +6,7 @@ from typing import Any
 
 from dml_conformance.spec.constraints import above_0, count, rank
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.operator import (
-    Misfit,
-    Shapes,
-    ids,
-    operator_spec,
-    output_sizes_rule,
-    shapes_comparable,
-    slots,
-)
-from dml_conformance.spec.rules import Category, Rule
-from dml_conformance.spec.sources import Source
-
-PAGE = "ns-directml-dml_tile_operator_desc"
+from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes, slots
 
 
 def shape(desc: Any) -> Shapes | Misfit:
@@ -29,42 +17,17 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": tuple([size * repeat for size, repeat in zip(sizes, repeats, strict=True)])}
 
 
-_COMPARABLE = shapes_comparable("TILE")
-
-TILE = operator_spec(
-    "TILE",
-    shape=shape,
-    own_rules=(
-        count(
-            "Repeats",
-            rank("InputTensor"),
-            at="RepeatsCount",
-            name="repeats-count",
-            statement="RepeatsCount is InputTensor.DimensionCount",
-            section="RepeatsCount",
-            remedy="give one repeat for each dimension",
-        ),
-        above_0(
-            "Repeats",
-            name="repeats",
-            statement="every repeat is above 0",
-            remedy="use 1 for a dimension that is not repeated",
-        ),
-        output_sizes_rule("TILE", Source(PAGE, "OutputTensor"), _COMPARABLE | ids("TILE", "repeats-count", "repeats")),
-    ),
-    execution_rules=(
-        Rule(
-            "TILE.values",
-            Category.EXECUTION,
-            "every output element is the input element at its coordinates modulo the input's sizes, bit for bit",
-            Source(PAGE),
+SPECS = (
+    operator_spec(
+        "TILE",
+        shape=shape,
+        own_rules=(
+            count("Repeats", rank("InputTensor"), at="RepeatsCount", name="repeats-count"),
+            above_0("Repeats", name="repeats"),
+            output_sizes("repeats-count", "repeats"),
         ),
     ),
-    summary="repeats the input along each dimension",
-    pseudocode="output[c...] = input[c[d] % InputTensor.Sizes[d] for each d]",
 )
-
-SPECS = (TILE,)
 
 
 def _float64(desc: Any) -> bool:

@@ -7,30 +7,29 @@ for each of its operators. The rules that all operators share are broken in `str
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
-from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import families
+from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.context import Context, Impossible
-
-Violate = Callable[[Context], OperatorDesc]
 
 
 class Builder:
     """Makes the descriptors of one operator.
 
+    A method `break_output_rank` breaks the rule `output-rank` of the operator's own, and that alone.
+
     Attributes:
-        violations: for each rule of its own, by the rule's name without the operator's, how to break that rule alone.
         shares_layouts: whether the operators of its family differ in what they make of an element alone, so that one of
             them stands for all where only sizes and addresses matter; see `is_sibling`.
+        longest_axis: the most elements along a dimension of cases of long ones; where more take too long, and axes mean
+            nothing to the operator, they are left to large outputs.
     """
 
     shares_layouts: bool = False
-
-    violations: Mapping[str, Violate] = MappingProxyType({})
+    longest_axis: int = MAX_ELEMENTS
 
     def build(self, ctx: Context) -> Any:
         """A valid descriptor for `ctx.level` within the context's choices."""
@@ -61,18 +60,30 @@ class Builder:
         """A valid descriptor with an input of these three sizes after leading ones, all tensors packed.
 
         It works along the dimension at `place`, from 0 to 2, by `FAR_INDICES` indices if it has any.
+
+        Raises:
+            Impossible: that is longer than `longest_axis`.
         """
+        if sizes[place] > self.longest_axis:
+            raise Impossible
         return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """A valid descriptor with an output of these three sizes after leading ones, all tensors packed."""
         return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
+    def violations(self) -> dict[str, Callable[[Context], Any]]:
+        """How rules of the operator's own are broken, by their names with `_` for `-`."""
+        classes = reversed(type(self).__mro__)
+        names = [name for of in classes for name in vars(of) if name.startswith(BREAK)]
+        return {name.removeprefix(BREAK): getattr(self, name) for name in names}
+
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """Descriptors whose attributes and sizes fit where sums and products are cut to 32 bits, and there alone."""
         return iter(())
 
 
+BREAK = "break_"
 # 2^32 - 1 elements, the most that a tensor may have, as two sizes.
 LARGEST = (65537, 65535)
 # One element more.
@@ -91,6 +102,12 @@ def matrix(size: int, element_size: int) -> tuple[int, int]:
     """Rows and columns of about `size` bytes, a row of 1 KiB."""
     columns = 1024 // element_size
     return max(size // 1024, 1), columns
+
+
+def of_rank(ctx: Context, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes with leading ones, or without leading ones, where another count of dimensions is asked for."""
+    count = len(sizes) if len(sizes) in ctx.ranks else ctx.ranks[0]
+    return ((1,) * (count - len(sizes)) + sizes)[-count:]
 
 
 def leading_ones(ctx: Context, *sizes: int) -> tuple[int, ...]:
@@ -126,7 +143,7 @@ def builder(operator: str) -> Builder:
     """The builder of an operator.
 
     Raises:
-        KeyError: the operator cannot be judged yet.
+        KeyError: DirectML has no such operator.
     """
     module = importlib.import_module(f"dml_conformance.strategies.builders.{families()[operator]}")
     found: Builder = module.BUILDERS[operator]

@@ -9,8 +9,8 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
 from dml_conformance.spec.operator import Field
 from dml_conformance.spec.registry import operator
-from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.builders import LONG_AXES, Builder, plainest
+from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -28,6 +28,7 @@ class ElementWiseBuilder(Builder):
     """
 
     shares_layouts = True
+    longest_axis = LONGEST_AXIS
 
     def __init__(self, name: str, **attributes: Sequence[Any]) -> None:
         self._spec = operator(name)
@@ -44,16 +45,9 @@ class ElementWiseBuilder(Builder):
         return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        plain = ctx.but(layout="packed", types={group: types[:1] for group, types in ctx.types.items()})
-        desc = self._build(plain, sizes)
+        desc = self._build(plainest(ctx), sizes)
         # Without ScaleBias all of a function's arguments are met as they are.
         return edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
-
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        """What is done element by element has no axis; those of 24 bits are left to large outputs."""
-        if sizes[place] > LONGEST_AXIS:
-            raise Impossible
-        return super().long_axis(ctx, sizes, place)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count, long axes, and everything that an attribute is tried with."""
@@ -78,10 +72,16 @@ class ElementWiseBuilder(Builder):
         """Whether a tensor is there."""
         return True
 
+    def sizes_of(self, field: Field, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of a tensor where the first one has these."""
+        return sizes
+
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         types = self.types(ctx)
         tensors = {
-            field.attribute: tensor(ctx, types[self._spec.group(field)], sizes, output=field.is_output)
+            field.attribute: tensor(
+                ctx, types[self._spec.group(field)], self.sizes_of(field, sizes), output=field.is_output
+            )
             if self.is_given(ctx, field)
             else None
             for field in self._spec.tensor_fields

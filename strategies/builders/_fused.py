@@ -8,7 +8,7 @@ from typing import Any
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.operators._fused import FUSIBLE, NEWER, SOFTMAX
-from dml_conformance.spec.registry import every_operator
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.builders.activation import ATTRIBUTES
@@ -21,7 +21,7 @@ VALUES = 3
 
 def activation(name: str, **members: Any) -> OperatorDesc:
     """One with the usual attributes where no others are given, and without tensors."""
-    described = every_operator()[name].desc
+    described = operators()[name].desc
     usual = {attribute: every[0] for attribute, every in _attributes(name).items()}
     return described(**{field.attribute: None for field in described.fields} | usual | members)
 
@@ -31,7 +31,7 @@ def _attributes(name: str) -> Mapping[str, Sequence[float]]:
 
 
 def _fusible(level: Level) -> list[str]:
-    return [name for name, spec in every_operator().items() if name in FUSIBLE and spec.introduced_in <= level]
+    return [name for name, spec in operators().items() if name in FUSIBLE and spec.introduced_in <= level]
 
 
 def chosen_activation(ctx: Context) -> OperatorDesc | None:

@@ -8,18 +8,17 @@ from typing import Any
 
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX, TensorDesc
-from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc
+from dml_conformance.strategies.builders import LONG_AXES, leading_ones
+from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 INDEX_GROUP = "OutputTensor"
 INCREASING, DECREASING = (int(value) for value in enumeration("DML_AXIS_DIRECTION"))
 
 
-class ArgReduceBuilder(Builder):
+class ArgReduceBuilder(AlongBuilder):
     """ARGMIN or ARGMAX.
 
     Args:
@@ -38,8 +37,8 @@ class ArgReduceBuilder(Builder):
             axes = axes[1:]
         return self._build(ctx, rank, axes)
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._along(ctx, sizes, (last_wide(sizes),))
+    def along(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
+        return self._along(ctx, sizes, (axis,))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every pair of neighbouring axes, all and none, both directions; long axes."""
@@ -50,19 +49,11 @@ class ArgReduceBuilder(Builder):
             for direction in (INCREASING, DECREASING):
                 yield self._along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), (ctx.ranks[0] - 1,), direction)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        all_sizes = leading_ones(ctx, *sizes)
-        return self._along(ctx, all_sizes, (len(all_sizes) - 3 + place,))
-
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """The indices of one of two, or of one where there is no room for more."""
         *_, before, count, after = leading_ones(ctx, *sizes)
         choices = 2 if 2 * before * count * after <= MAX_ELEMENTS else 1
         return self._along(ctx, (choices, before, count, after), (0,))
-
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """An axis + 1 starts again at 0."""
-        yield edit(self._along(ctx, (1, 2, 3, 5), (3,)), axes=(UINT32_MAX,))
 
     def _along(self, ctx: Context, sizes: tuple[int, ...], axes: tuple[int, ...], direction: int = INCREASING) -> Any:
         output = TensorDesc.of(ctx.types[INDEX_GROUP][0], _reduced(sizes, axes))

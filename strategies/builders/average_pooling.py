@@ -1,76 +1,86 @@
-"""Descriptors of AVERAGE_POOLING1."""
+"""Descriptors of AVERAGE_POOLING, AVERAGE_POOLING1, QUANTIZED_LINEAR_AVERAGE_POOLING and of the gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
-from dml_conformance.spec.operators._windows import FIRST, Window
-from dml_conformance.strategies.builders import Builder, matrix
-from dml_conformance.strategies.builders._windows import (
-    PLAIN,
-    chosen_image,
-    chosen_windows,
-    edges_of,
-    entries_of,
-)
-from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.spec.descriptor import attribute_of
+from dml_conformance.spec.operators.average_pooling import QUANTIZED, per_channel, quantization
+from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import resize
 from dml_conformance.strategies.tensors import tensor
 
-Sizes = tuple[int, ...]
+
+class AveragePoolingBuilder(PoolingBuilder):
+    """With the padding counted, or without."""
+
+    ways = (False, True)
+
+    def rest(self, ctx: Context, way: Any) -> tuple[Any, ...]:
+        return (ctx.chooser.choice(self.ways) if way is None else way,)
 
 
-class AveragePoolingBuilder(Builder):
-    """AVERAGE_POOLING1."""
+class AveragePoolingGradBuilder(AveragePoolingBuilder):
+    """The gradient, whose output is the image."""
 
-    _desc: Any = descriptor_classes()["AVERAGE_POOLING1"]
-
-    def build(self, ctx: Context) -> Any:
-        chooser = ctx.chooser
-        rank = chooser.choice(ctx.ranks)
-        windows = chosen_windows(ctx, max(rank - FIRST, 0))
-        batch, channels = chooser.integer(1, 2), chooser.integer(2 if ctx.spread else 1, 3)
-        shown = (batch, channels, *chosen_image(ctx, windows))
-        return self._build(ctx, chooser.choice(ctx.data_types), shown[:rank], windows)
-
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        """With windows of one element."""
-        if len(sizes) not in ctx.ranks:
-            raise Impossible
-        return self._build(ctx.but(layout="packed"), ctx.data_types[0], sizes)
-
-    def large(self, ctx: Context, size: int) -> Any:
-        """Windows of 3 x 3 elements, next to each other."""
-        rows, columns = matrix(size, ctx.data_types[0].size)
-        windows = (Window(3, 1, 1, 1, 1),) * 2
-        return self._build(ctx.but(layout="packed"), ctx.data_types[0], (1, 1, rows, columns), windows)
-
-    def edges(self, ctx: Context) -> Iterator[Any]:
-        """All of them with the padding counted, and without."""
-        for rank in ctx.ranks:
-            for shown, windows in edges_of(rank - FIRST):
-                for is_counted in (False, True):
-                    data_type = ctx.chooser.choice(ctx.data_types)
-                    yield self._build(ctx, data_type, (1, 2, *shown), windows, is_counted)
-
-    def _build(
-        self,
-        ctx: Context,
-        data_type: DataType,
-        shown: Sizes,
-        windows: tuple[Window, ...] | None = None,
-        is_counted: bool | None = None,
-    ) -> Any:
-        """An image of these sizes; windows of one element, and whether the padding counts, where it is not given."""
-        ctx.chooser.section()
-        windows = (PLAIN,) * (len(shown) - FIRST) if windows is None else windows
-        sizes, strides, dilations, before, behind, _ = entries_of(windows)
-        output = (*shown[:FIRST], *(window.count(size) for size, window in zip(shown[FIRST:], windows, strict=True)))
-        tensors = tensor(ctx, data_type, shown), tensor(ctx, data_type, output, output=True)
-        is_counted = ctx.chooser.choice((False, True)) if is_counted is None else is_counted
-        return self._desc(*tensors, strides, sizes, before, behind, dilations, is_counted)
+    def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
+        return tensor(ctx, data_type, pooled), tensor(ctx, data_type, shown, output=True)
 
 
-BUILDERS = {"AVERAGE_POOLING1": AveragePoolingBuilder()}
+class QuantizedAveragePoolingBuilder(AveragePoolingBuilder):
+    """With scales for all or by channel, one time in four without a zero point."""
+
+    def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
+        output_type = ctx.chooser.choice(ctx.types["quantized"])
+        (scale_type,) = ctx.types["scales"]
+        of_input = self._quantization(ctx, scale_type, data_type, shown)
+        of_output = self._quantization(ctx, scale_type, output_type, shown)
+        return tensor(ctx, data_type, shown), *of_input, *of_output, tensor(ctx, output_type, pooled, output=True)
+
+    def _quantization(self, ctx: Context, scale_type: DataType, data_type: DataType, shown: Sizes) -> tuple[Any, Any]:
+        chooser, by_channel = ctx.chooser, (1, *shown[1:2], *(1,) * (len(shown) - 2))
+        counts = sorted(ctx.table["InputScaleTensor"].dimension_counts)
+        sizes = by_channel if chooser.integer(0, 1) else (1,) * chooser.choice(counts)
+        is_given = ctx.complete or chooser.integer(0, 3) < 3
+        return tensor(ctx, scale_type, sizes), tensor(ctx, data_type, sizes) if is_given else None
+
+    def break_quantization_sizes(self, ctx: Context) -> Any:
+        """One channel more or less, or as many numbers along another dimension."""
+        desc = self.build(ctx.but(complete=True, spread=True))
+        wanted = per_channel(desc)
+        channels = wanted[1]
+        wrong = ctx.chooser.variant(((1, channels + 1), (1, channels - 1 or 3), (channels, 1), (1, 1)))
+        last = channels if wrong == (1, 1) else 1
+        return self._resized(desc, ctx.chooser.variant((0, 1)), (*wrong, *wanted[2:-1], last))
+
+    def break_quantization_dimension_count(self, ctx: Context) -> Any:
+        """A vector, or channels with a dimension more or less."""
+        desc = self.build(ctx.but(complete=True, spread=True))
+        wanted = per_channel(desc)
+        other = (*wanted, 1) if len(wanted) == 4 else wanted[:-1]
+        return self._resized(desc, ctx.chooser.variant((0, 1)), ctx.chooser.variant((wanted[1:2], other)))
+
+    def _resized(self, desc: Any, place: int, sizes: Sizes) -> Any:
+        """With other sizes of the scale and zero point of the input, or of the output."""
+        for name, _ in quantization(desc)[2 * place : 2 * place + 2]:
+            desc = resize(desc, attribute_of(name), sizes)
+        return desc
+
+    def break_zero_point_sizes(self, ctx: Context) -> Any:
+        """One zero point beside scales by channel, the other way round, or one of other dimensions."""
+        desc = self.build(ctx.but(complete=True, spread=True))
+        one, by_channel = (1,) * len(desc.input_tensor.sizes), per_channel(desc)
+        place = ctx.chooser.variant((0, 1))
+        scale, zero_point = ctx.chooser.variant(((by_channel, one), (one, by_channel), (one, (1,))))
+        (name, _), (other, _) = quantization(desc)[2 * place : 2 * place + 2]
+        return resize(resize(desc, attribute_of(name), scale), attribute_of(other), zero_point)
+
+
+BUILDERS = {
+    QUANTIZED: QuantizedAveragePoolingBuilder(QUANTIZED),
+    "AVERAGE_POOLING": AveragePoolingBuilder("AVERAGE_POOLING"),
+    "AVERAGE_POOLING1": AveragePoolingBuilder("AVERAGE_POOLING1"),
+    "AVERAGE_POOLING_GRAD": AveragePoolingGradBuilder("AVERAGE_POOLING_GRAD"),
+}

@@ -32,7 +32,6 @@ class DepthSpaceBuilder(Builder):
         self._desc: Any = descriptor_classes()[name]
         self._is_to_depth = name.startswith("SPACE_TO_DEPTH")
         self._orders = ORDERS if name.endswith("1") else ()
-        self.violations = {"divisible": self.break_divisible}
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)

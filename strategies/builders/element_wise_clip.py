@@ -1,4 +1,4 @@
-"""Descriptors of ELEMENT_WISE_CLIP, _CLIP1 and _THRESHOLD."""
+"""Descriptors of ELEMENT_WISE_CLIP, _CLIP1, _THRESHOLD, _CLIP_GRAD and _CLIP_GRAD1."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def limits_of_type(data_type: DataType) -> Sequence[tuple[float, float]]:
 
 
 class ClipBuilder(ElementWiseBuilder):
-    """One of the three.
+    """One of them.
 
     Args:
         name: the operator's.
@@ -79,7 +79,8 @@ class ClipBuilder(ElementWiseBuilder):
         for data_type in ctx.data_types:
             plain = ctx.but(data_types=(data_type,), layout="packed")
             for pair in self._limits(data_type):
-                yield edit(self._build(plain, sizes), scale_bias=None, **self._of(data_type, pair))
+                unscaled = {"scale_bias": None} if "scale_bias" in self._attributes else {}
+                yield edit(self._build(plain, sizes), **unscaled, **self._of(data_type, pair))
 
     def _of(self, data_type: DataType, pair: tuple[float, float]) -> Mapping[str, Any]:
         low, high = pair
@@ -87,15 +88,10 @@ class ClipBuilder(ElementWiseBuilder):
         return {name: value for name, value in every.items() if name in self._names}
 
 
-class Clip1Builder(ClipBuilder):
-    """CLIP1, whose limits are of the tensors' type."""
-
-    def __init__(self) -> None:
-        super().__init__("ELEMENT_WISE_CLIP1", limits_of_type)
-
-
 BUILDERS = {
     "ELEMENT_WISE_CLIP": ClipBuilder("ELEMENT_WISE_CLIP"),
     "ELEMENT_WISE_THRESHOLD": ClipBuilder("ELEMENT_WISE_THRESHOLD"),
-    "ELEMENT_WISE_CLIP1": Clip1Builder(),
+    "ELEMENT_WISE_CLIP1": ClipBuilder("ELEMENT_WISE_CLIP1", limits_of_type),
+    "ELEMENT_WISE_CLIP_GRAD": ClipBuilder("ELEMENT_WISE_CLIP_GRAD"),
+    "ELEMENT_WISE_CLIP_GRAD1": ClipBuilder("ELEMENT_WISE_CLIP_GRAD1", limits_of_type),
 }

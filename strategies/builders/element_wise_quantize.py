@@ -1,14 +1,15 @@
-"""Descriptors of ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+"""Descriptors of ELEMENT_WISE_QUANTIZE_LINEAR, _DEQUANTIZE_LINEAR and _QUANTIZED_LINEAR_ADD."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, Field
-from dml_conformance.spec.operators.element_wise_quantize import DEQUANTIZE, QUANTIZE, scale_data_type
+from dml_conformance.spec.operators.element_wise_quantize import ADD, DEQUANTIZE, QUANTIZE, scale_data_type
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.context import Context
 
@@ -42,4 +43,28 @@ class QuantizeLinearBuilder(QuantizeBuilder):
         return {**found, DATA: data_type, SCALE: scale}
 
 
-BUILDERS = {QUANTIZE: QuantizeLinearBuilder(), DEQUANTIZE: QuantizeBuilder(DEQUANTIZE)}
+class QuantizedAddBuilder(ElementWiseBuilder):
+    """QUANTIZED_LINEAR_ADD; each zero point is missing one time in four."""
+
+    shares_layouts = False
+    SINGLE = ("ScaleTensor", "ZeroPointTensor")
+
+    def is_given(self, ctx: Context, field: Field) -> bool:
+        return not field.optional or ctx.complete or ctx.chooser.integer(0, 3) < 3
+
+    def sizes_of(self, field: Field, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return (1,) * len(sizes) if field.name.endswith(self.SINGLE) else sizes
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Besides, the sum of two branches of ResNet-50, of a few channels, in all types."""
+        yield from super().edges(ctx)
+        for a, b, output in product(ctx.data_types, repeat=3) if 4 in ctx.ranks else ():
+            types = {DATA: (a,), "B": (b,), "Output": (output,)}
+            yield self._build(ctx.but(types={**ctx.types, **types}, layout="packed"), (1, 8, 14, 14))
+
+
+BUILDERS = {
+    QUANTIZE: QuantizeLinearBuilder(),
+    DEQUANTIZE: QuantizeBuilder(DEQUANTIZE),
+    ADD: QuantizedAddBuilder(ADD),
+}

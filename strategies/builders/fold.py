@@ -36,10 +36,6 @@ class FoldBuilder(Builder):
         self._desc: Any = descriptor_classes()[name]
         self._is_fold = name == "FOLD"
         self._blocks = "input_tensor" if self._is_fold else "output_tensor"
-        self.violations = {
-            "unnamed-data-types": self.break_unnamed_data_types,
-            "blocks-dimension-count": self.break_blocks_dimension_count,
-        }
 
     def build(self, ctx: Context) -> Any:
         """Whatever the window is, the image is large enough for some of them."""

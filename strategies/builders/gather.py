@@ -19,12 +19,6 @@ class GatherBuilder(Builder):
 
     _desc: Any = descriptor_classes()["GATHER"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "output-rank": self.break_output_rank,
-            "shape-before-2_1": self.break_shape_before_2_1,
-        }
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         if ctx.level < Level.L2_1:  # GATHER-7: other IndexDimensions are left open there

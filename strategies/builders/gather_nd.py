@@ -52,7 +52,6 @@ class TupleBuilder(Builder):
     def __init__(self, operator: str) -> None:
         self._desc_type: Any = descriptor_classes()[operator]
         self._batches: bool = "batch_dimension_count" in self._desc_type.__struct_fields__
-        self.violations = {"output-rank": self.break_output_rank, "batch-sizes": self.break_batch_sizes}
 
     def build(self, ctx: Context) -> Any:
         ctx = ctx.of_rank(2) if ctx.spread else ctx

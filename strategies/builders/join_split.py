@@ -25,7 +25,6 @@ class JoinSplitBuilder(Builder):
         self._whole, self._parts = (
             ("output_tensor", "input_tensors") if self._is_join else ("input_tensor", "output_tensors")
         )
-        self.violations = {"input-sizes": self.break_input_sizes} if self._is_join else {}
 
     def build(self, ctx: Context) -> Any:
         return self._build(ctx)

@@ -1,20 +1,20 @@
-"""Descriptors of MEAN_VARIANCE_NORMALIZATION1."""
+"""Descriptors of MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and MEAN_VARIANCE_NORMALIZATION2."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NORMALIZATION
-from dml_conformance.spec.tensor import UINT32_MAX
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, leading_ones
+from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NAME, NEWEST, OLDEST
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, matrix
 from dml_conformance.strategies.builders._fused import (
     chosen_activation,
     every_activation,
 )
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit, resize_at
@@ -22,12 +22,23 @@ from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
 EPSILONS = (float32(1e-5), 0.5, 0.0, 2.0)
-PLAIN = {"normalize_variance": True, "epsilon": EPSILONS[0], "fused_activation": None}
+IMAGE = (2, 3)  # the dimensions of four that are taken together without CrossChannel
 
 
-class NormalizationBuilder(Builder):
+class NormalizationBuilder(AlongBuilder):
+    """MEAN_VARIANCE_NORMALIZATION1, which the others take from what differs.
+
+    Attributes:
+        name: the operator's.
+        plain: attributes where no others are chosen.
+    """
+
+    longest_axis = MOST_TOGETHER
+    name = NAME
+    plain: Mapping[str, Any] = {"normalize_variance": True, "epsilon": EPSILONS[0], "fused_activation": None}
+
     def __init__(self) -> None:
-        self.violations = {"channels": self.break_channels}
+        self._desc = descriptor_classes()[self.name]
 
     def build(self, ctx: Context) -> Any:
         """Axes in ascending order; scale and bias of any sizes that are broadcast."""
@@ -37,7 +48,7 @@ class NormalizationBuilder(Builder):
         broadcast = chooser.several(0, 2**rank - 1, 2)
         given = [True, True] if ctx.complete else [chooser.choice((True, False)) for _ in BROADCAST]
         members = {
-            "normalize_variance": chooser.choice((True, True, False)),
+            **self.chosen(ctx),
             "epsilon": chooser.choice(EPSILONS),
             "fused_activation": chosen_activation(ctx) if chooser.integer(0, 1) else None,
         }
@@ -49,14 +60,20 @@ class NormalizationBuilder(Builder):
         masks = [ones if is_given else None for ones, is_given in zip(broadcast, given, strict=True)]
         return self._build(ctx, found, axes, masks, **members)
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        return self._plain(ctx, sizes, (last_wide(sizes),))
+    def chosen(self, ctx: Context) -> dict[str, Any]:
+        """What it is normalized by."""
+        return {"normalize_variance": ctx.chooser.choice((True, True, False))}
 
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
-        if sizes[place] > MOST_TOGETHER:
-            raise Impossible
-        every = leading_ones(ctx, *sizes)
-        return self._plain(ctx, every, (len(every) - 3 + place,))
+    def every(self) -> Iterator[dict[str, Any]]:
+        """All that it may be normalized by."""
+        yield from ({"normalize_variance": is_normalized} for is_normalized in (True, False))
+
+    def over(self, axes: Sizes) -> dict[str, Any]:
+        """The attributes that have elements along some axes taken together, or along others as near as can be."""
+        return {"axes": axes}
+
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+        return self._plain(ctx, sizes, (axis,))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Each axis of every dimension count, all and none; all that is broadcast; long axes; every activation."""
@@ -66,20 +83,16 @@ class NormalizationBuilder(Builder):
                 yield self._plain(ctx, found, axes)
         channels = 0 if ctx.level < Level.L4_0 else 1 << CHANNELS
         for masks in product((0, 0b1101, 0b0101 | channels, 0b1000), repeat=2):
-            yield self._build(ctx.but(layout="packed"), (2, 3, 4, 5), (2, 3), masks)
-        for epsilon, is_normalized in product(EPSILONS, (True, False)):
-            yield edit(self._plain(ctx, (1, 3, 4, 5), (2, 3)), epsilon=epsilon, normalize_variance=is_normalized)
+            yield self._build(ctx.but(layout="packed"), (2, 3, 4, 5), IMAGE, masks)
+        for epsilon, members in product(EPSILONS, self.every()):
+            yield edit(self._plain(ctx, (1, 3, 4, 5), IMAGE), epsilon=epsilon, **members)
         for length in LONG_AXES:
             yield self._plain(ctx, (1, 1, 2, length), (3,))
         for fused in every_activation(ctx.level):
             yield edit(self._plain(ctx, (1, 1, 3, LONG_AXES[0]), (3,)), fused_activation=fused)
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """An axis + 1 starts again at 0."""
-        yield edit(self._plain(ctx, (1, 2, 3, 5), (3,)), axes=(UINT32_MAX,))
-
     def break_channels(self, ctx: Context) -> Any:
-        """One channel in place of several."""
+        """One channel in place of several, which MEAN_VARIANCE_NORMALIZATION1 does not broadcast at first."""
         desc = self.build(ctx.of_rank(4, 4).but(complete=True, spread=True))
         return resize_at(desc, ctx.chooser.variant(tuple(BROADCAST.values())), CHANNELS, 1)
 
@@ -97,7 +110,54 @@ class NormalizationBuilder(Builder):
             for ones in masks
         ]
         source, output = tensor(ctx, data_type, found), tensor(ctx, data_type, found, output=True)
-        return NORMALIZATION.desc(source, *beside, output, axes, **{**PLAIN, **members})
+        return self._desc(source, *beside, output, **{**self.plain, **self.over(axes), **members})
 
 
-BUILDERS = {"MEAN_VARIANCE_NORMALIZATION1": NormalizationBuilder()}
+class ImageBuilder(NormalizationBuilder):
+    """MEAN_VARIANCE_NORMALIZATION: of all dimensions of an image, and of channels where these are among the axes."""
+
+    name = OLDEST
+
+    def over(self, axes: Sizes) -> dict[str, Any]:
+        return {"cross_channel": CHANNELS in axes}
+
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        if len(sizes) not in ctx.ranks:
+            raise Impossible
+        return self._plain(ctx, sizes, IMAGE)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """A channel for each row."""
+        rows, columns = matrix(size, ctx.data_types[0].size)
+        return self._plain(ctx, (1, rows, 1, columns), IMAGE)
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        """Batch, channels and a row."""
+        if sizes[2] > MOST_TOGETHER:
+            raise Impossible
+        return self._plain(ctx, (*sizes[:2], 1, sizes[2]), IMAGE)
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        return iter(())
+
+
+class UsesBuilder(NormalizationBuilder):
+    """MEAN_VARIANCE_NORMALIZATION2: UseMean and UseVariance, both, or either, or none."""
+
+    name = NEWEST
+    plain: Mapping[str, Any] = {
+        "use_mean": True,
+        "use_variance": True,
+        "epsilon": EPSILONS[0],
+        "fused_activation": None,
+    }
+
+    def chosen(self, ctx: Context) -> dict[str, Any]:
+        return {name: ctx.chooser.choice((True, True, False)) for name in ("use_mean", "use_variance")}
+
+    def every(self) -> Iterator[dict[str, Any]]:
+        for has_mean, has_variance in product((True, False), repeat=2):
+            yield {"use_mean": has_mean, "use_variance": has_variance}
+
+
+BUILDERS = {built.name: built for built in (ImageBuilder(), NormalizationBuilder(), UsesBuilder())}

@@ -22,12 +22,6 @@ class NonzeroCoordinatesBuilder(Builder):
 
     _desc: Any = descriptor_classes()["NONZERO_COORDINATES"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "dimension-counts": self.break_dimension_counts,
-            "coordinates": self.break_coordinates,
-        }
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)

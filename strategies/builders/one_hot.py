@@ -18,11 +18,6 @@ class OneHotBuilder(Builder):
 
     _desc: Any = descriptor_classes()["ONE_HOT"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "values-count": self.break_values_count,
-        }
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         axis = ctx.chooser.integer(0, rank - 1)

@@ -33,9 +33,6 @@ class PaddingBuilder(Builder):
     def __init__(self, operator: str) -> None:
         self._desc: Any = descriptor_classes()[operator]
         self._states_type = operator == "PADDING1"
-        self.violations = {
-            "reflection-of-one": self.break_reflection_of_one,
-        }
 
     def build(self, ctx: Context) -> Any:
         """One or two dimensions are padded."""

@@ -9,11 +9,11 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.reduce import FUNCTION, PLACES, REDUCE
-from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX
-from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.spec.tensor import MAX_ELEMENTS
+from dml_conformance.strategies.builders import LONG_AXES, leading_ones
+from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
-from dml_conformance.strategies.edits import edit, with_data_type
+from dml_conformance.strategies.edits import with_data_type
 from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
@@ -21,13 +21,7 @@ Sizes = tuple[int, ...]
 FUNCTIONS = (FUNCTION.SUM, *(function for function in enumeration("DML_REDUCE_FUNCTION") if function != FUNCTION.SUM))
 
 
-class ReduceBuilder(Builder):
-    def __init__(self) -> None:
-        self.violations = {
-            "data-types": self.break_data_types,
-            "same-data-type": self.break_same_data_type,
-        }
-
+class ReduceBuilder(AlongBuilder):
     def build(self, ctx: Context) -> Any:
         """Any function that takes one of the types; axes in ascending order."""
         rank = ctx.chooser.choice(ctx.ranks)
@@ -39,12 +33,8 @@ class ReduceBuilder(Builder):
         function = ctx.chooser.choice(tuple(every) or FUNCTIONS)
         return self._build(ctx, function, sizes(ctx, rank, 2 if ctx.spread else 1), axes)
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        return self._plain(ctx, sizes, (last_wide(sizes),))
-
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
-        every = leading_ones(ctx, *sizes)
-        return self._plain(ctx, every, (len(every) - 3 + place,))
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+        return self._plain(ctx, sizes, (axis,))
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:
         """Of one of two, or of one where there is no room for more."""
@@ -64,10 +54,6 @@ class ReduceBuilder(Builder):
                 yield self._build(packed, function, found, axes)
             for length in LONG_AXES:
                 yield self._build(packed, function, (1, 1, 2, length), (3,))
-
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """An axis + 1 starts again at 0."""
-        yield edit(self._plain(ctx, (1, 2, 3, 5), (3,)), axes=(UINT32_MAX,))
 
     def break_data_types(self, ctx: Context) -> Any:
         """A type that other functions take, or none does, of both tensors; of a place another type alone."""

@@ -1,6 +1,7 @@
-"""Descriptors of UPSAMPLE_2D, RESAMPLE and its successors.
+"""Descriptors of UPSAMPLE_2D, RESAMPLE, its successors and their gradients.
 
-Either mode is chosen, but for what is large or long, which has the nearest neighbour.
+Sizes of source and output are those of the forward operator: a gradient's input has the output's. Either mode is
+chosen, but for what is large or long, which has the nearest neighbour.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ MOST_SCALE = 3
 SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, float32(0.01))
 # Offsets of the input's and the output's pixels: their centres, their corners, and others.
 PIXEL_OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (-1.5, 0.25), (0.25, 2.5), (-0.125, -3.0))
+# Images that layers scale, of fewer channels: of a feature pyramid, of U-Net, of FCN-8s on its way to the whole image.
+LAYERS = (((1, 4, 13, 13), 2.0), ((2, 8, 14, 14), 2.0), ((1, 3, 7, 9), 8.0))
 WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their products pass 2^32 by a size
 
 
 class ResampleBuilder(Builder):
-    """RESAMPLE or one of its successors.
+    """RESAMPLE, one of its successors, or a gradient.
 
     Args:
         name: of the operator.
@@ -43,6 +46,7 @@ class ResampleBuilder(Builder):
         self._desc: Any = descriptor_classes()[name]
         self._names = [field.attribute for field in self._desc.fields]
         self._has_offsets = "input_pixel_offsets" in self._names
+        self._is_gradient = "input_gradient_tensor" in self._names
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -71,12 +75,15 @@ class ResampleBuilder(Builder):
 
     def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
         """A few elements out of all along the dimension."""
-        output = tuple(min(size, FAR_INDICES) if d == place else size for d, size in enumerate(sizes))
-        scales = (float32(to / of) for to, of in zip(output, sizes, strict=True))
-        return self._plain(ctx, four(*sizes), four(*output), (1.0, *scales))
+        few = tuple(min(size, FAR_INDICES) if d == place else size for d, size in enumerate(sizes))
+        source, output = (few, sizes) if self._is_gradient else (sizes, few)
+        scales = (float32(to / of) for to, of in zip(output, source, strict=True))
+        return self._plain(ctx, four(*source), four(*output), (1.0, *scales))
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:
-        """Out of an input of few elements, each many times."""
+        """Out of an input of few elements, each many times; of a gradient each once."""
+        if self._is_gradient:
+            return self.of_sizes(ctx, four(*sizes))
         source = tuple(max(size // 64, 1) for size in sizes)
         return self._plain(
             ctx, four(*source), four(*sizes), (1.0, *(64.0 if size >= 64 else float(size) for size in sizes))
@@ -108,6 +115,11 @@ class ResampleBuilder(Builder):
             yield self._build(
                 ctx, choice(types), (*ones, length), (*ones, length // 3), (1.0,) * (rank - 1) + (float32(1 / 3),)
             )
+        for source, scale in LAYERS if self._is_gradient else ():
+            scaled = (*source[:2], *(int(size * scale) for size in source[2:]))
+            yield self._build(
+                ctx, choice(types), source, scaled, (1.0, 1.0, scale, scale), PIXEL_OFFSETS[:1] * 4, DIRECTIONS[1]
+            )
 
     def _scale(self, ctx: Context, source: int, output: int) -> float:
         """The ratio of the sizes, or any other scale."""
@@ -135,27 +147,25 @@ class ResampleBuilder(Builder):
         chooser.section()
         if offsets is None:
             offsets = [chooser.choice(PIXEL_OFFSETS) for _ in scales]
+        of_input, of_output = (output, source) if self._is_gradient else (source, output)
         values = {
-            "input_tensor": tensor(ctx, data_type, source),
-            "output_tensor": tensor(ctx, data_type, output, output=True),
+            "input_tensor": tensor(ctx, data_type, of_input),
+            "output_tensor": tensor(ctx, data_type, of_output, output=True),
             "rounding_direction": chooser.choice(DIRECTIONS) if direction is None else direction,
             "scales": tuple(scales),
-            "input_pixel_offsets": tuple(of_input for of_input, _ in offsets),
-            "output_pixel_offsets": tuple(of_output for _, of_output in offsets),
+            "input_pixel_offsets": tuple(offset for offset, _ in offsets),
+            "output_pixel_offsets": tuple(offset for _, offset in offsets),
             "antialiased": chooser.choice((False, True)),
         }
         mode = values["interpolation_mode"] = chooser.choice((NEAREST, LINEAR))
         values["antialiased"] = values["antialiased"] and (mode == NEAREST or min(scales) >= 1)  # else all is open
-        return self._desc(*(values[name] for name in self._names))
+        return self._desc(*(values[name.replace("_gradient", "")] for name in self._names))
 
 
 class UpsampleBuilder(Builder):
     """UPSAMPLE_2D."""
 
     _desc: Any = descriptor_classes()["UPSAMPLE_2D"]
-
-    def __init__(self) -> None:
-        self.violations = {"scale-size": self.break_scale_size}
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -240,7 +250,8 @@ class UpsampleBuilder(Builder):
         )
 
 
+RESAMPLING = ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3", "RESAMPLE_GRAD", "RESAMPLE_GRAD1")
 BUILDERS = {
     "UPSAMPLE_2D": UpsampleBuilder(),
-    **{name: ResampleBuilder(name) for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")},
+    **{name: ResampleBuilder(name) for name in RESAMPLING},
 }

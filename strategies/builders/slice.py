@@ -107,11 +107,6 @@ class SliceBuilder(_SlicesBuilder):
 
     _desc: Any = descriptor_classes()["SLICE"]
 
-    def __init__(self) -> None:
-        self.violations = {
-            "bounds": self.break_bounds,
-        }
-
     def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
         taken = tuple(walk.count for walk in walks)
         source, output = tensor(ctx, data_type, whole), tensor(ctx, data_type, taken, output=True)
@@ -153,10 +148,6 @@ class WindowBuilder(_SlicesBuilder):
     def __init__(self, operator: str) -> None:
         self._desc: Any = descriptor_classes()[operator]
         self._is_gradient = operator == "SLICE_GRAD"
-        self.violations = {
-            "window-range": self.break_window_range,
-            "input-sizes" if self._is_gradient else "output-sizes": self.break_copied_sizes,
-        }
 
     def some(self, ctx: Context, size: int, least: int) -> _Walk:
         walk = _some(ctx, size, least)
@@ -230,13 +221,15 @@ class WindowBuilder(_SlicesBuilder):
             return edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, room - size + far))
         return edit(desc, input_window_sizes=_put(desc.input_window_sizes, d, room - offset + far))
 
-    def break_copied_sizes(self, ctx: Context) -> Any:
+    def break_output_sizes(self, ctx: Context) -> Any:
         """More elements than the window has."""
         desc = self.build(ctx)
         d = ctx.chooser.integer(0, len(desc.input_window_sizes) - 1)
         most = most_copied(desc)[d]
         key = "input_gradient_tensor" if self._is_gradient else "output_tensor"
         return resize_at(desc, key, d, ctx.chooser.variant((most + 1, 2 * most + 1)))
+
+    break_input_sizes = break_output_sizes  # of the gradient
 
 
 def _put(array: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:

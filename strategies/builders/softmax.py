@@ -9,9 +9,9 @@ from typing import Any
 
 from dml_conformance.spec.operators.softmax import SPECS
 from dml_conformance.spec.registry import operator
-from dml_conformance.spec.tensor import UINT32_MAX
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, leading_ones
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.spec.tensor import MAX_ELEMENTS
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder
+from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -24,6 +24,7 @@ class SoftmaxBuilder(Builder):
 
     def __init__(self, name: str) -> None:
         self._spec = operator(name)
+        self.longest_axis = MOST_TOGETHER if self._spec.primitives else MAX_ELEMENTS
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
@@ -45,16 +46,12 @@ class SoftmaxBuilder(Builder):
     def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
         if place != len(sizes) - 1 and sizes[place] > max(LONG_AXES[0], *sizes[place + 1 :]):
             raise Impossible  # it works along the last dimension alone
-        self._check_row(sizes[place])
         return super().long_axis(ctx, sizes, place)
 
     def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        self._check_row(sizes[-1])
-        return super().vast(ctx, sizes)
-
-    def _check_row(self, length: int) -> None:
-        if self._spec.primitives and length > MOST_TOGETHER:
+        if sizes[-1] > self.longest_axis:
             raise Impossible
+        return super().vast(ctx, sizes)
 
     def _build(self, ctx: Context, sizes: tuple[int, ...], **more: Any) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
@@ -62,20 +59,17 @@ class SoftmaxBuilder(Builder):
         return self._spec.desc(*tensors, **more)
 
 
-class AxesBuilder(SoftmaxBuilder):
+class AxesBuilder(AlongBuilder, SoftmaxBuilder):
     """One that works along Axes."""
 
     def build(self, ctx: Context) -> Any:
         """Any axes, in ascending order: no page says what another order means."""
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._along(ctx, rank, ctx.chooser.integer(1, 2**rank - 1))
+        return self._of_axes(ctx, rank, ctx.chooser.integer(1, 2**rank - 1))
 
-    def _along(self, ctx: Context, rank: int, chosen: int) -> Any:
+    def _of_axes(self, ctx: Context, rank: int, chosen: int) -> Any:
         axes = tuple(d for d in range(rank) if chosen >> d & 1)
         return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), axes=axes)
-
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._of(ctx, sizes, last_wide(sizes))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count; no axes, all, each and pairs of them; long rows; axes in another order and twice."""
@@ -86,23 +80,14 @@ class AxesBuilder(SoftmaxBuilder):
                 *combinations(range(rank), 1),
                 *combinations(range(rank), min(2, rank)),
             }:
-                yield self._along(ctx, rank, sum(1 << d for d in axes))
+                yield self._of_axes(ctx, rank, sum(1 << d for d in axes))
         for length in LONG_AXES:
             yield self._build(ctx, (1,) * (ctx.ranks[-1] - 1) + (length,), axes=(ctx.ranks[-1] - 1,))
         for axes in ((1, 0), (1, 1)):
             yield edit(self.build(ctx.of_rank(4, 4)), axes=axes)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        self._check_row(sizes[place])
-        every = leading_ones(ctx, *sizes)
-        return self._of(ctx, every, len(every) - len(sizes) + place)
-
-    def _of(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
+    def along(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes, axes=(axis,))
-
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """An axis + 1 starts again at 0."""
-        yield edit(self._of(ctx, (1, 2, 3, 5), 3), axes=(UINT32_MAX,))
 
 
 BUILDERS = {spec.name: (AxesBuilder if spec.name.endswith("1") else SoftmaxBuilder)(spec.name) for spec in SPECS}

@@ -33,7 +33,7 @@ from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import CaseMemory
-from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level

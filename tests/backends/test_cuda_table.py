@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from places import ROOT
 
-from dml_conformance.reports.records import Throughput
+from dml_conformance.reports.model.records import Throughput
 
 FOLDER = ROOT / "benchmarks" / "cuda"
 PAGE = ROOT / "docs" / "performance.md"

@@ -323,6 +323,15 @@ def test_long_sums_are_as_wide_as_their_root() -> None:
     assert ((found.high - found.low) / 2 < serial / 8).all()
 
 
+def test_a_sum_does_not_depend_on_its_neighbours() -> None:
+    """Positive terms that are cut lose no more because another row has terms of both signs."""
+    evaluation = Evaluation(DIRECTML)
+    alone, other = np.logspace(0, -9, 5, dtype=np.float32), normal(np.random.default_rng(3), 1, 5)[0]
+    found = evaluation.of(np.stack([alone, other])).sum((1,))
+    only = evaluation.of(alone[None]).sum((1,))
+    assert (found.low[0], found.high[0]) == (only.low[0], only.high[0])
+
+
 def test_a_variance_has_the_square_of_what_its_mean_is_off_by() -> None:
     """Of equal numbers it is 0, but where their mean is another number than they are."""
     random, evaluation = np.random.default_rng(2), Evaluation(PRECISE)
@@ -456,3 +465,11 @@ def test_torch_has_the_same_enclosures(name: str, profile: Profile) -> None:
     ulps = [np.abs(getattr(one.within, end).astype(int) - getattr(other.within, end)) for end in ("low", "high")]
     assert np.max(ulps) <= 1
     assert np.mean(np.asarray(ulps) > 0) < 0.01
+
+
+def test_what_may_be_nan_for_several_elements_goes_with_each() -> None:
+    """As where a row of a product has an infinity: a column of it is cut, and still may be a NaN."""
+    numbers = np.arange(6.0).reshape(2, 3)
+    row = Enclosure(Evaluation(DIRECTML), numbers, numbers - 1, numbers + 1, np.array([[True], [False]]))
+    assert row[:, 2:].nan.tolist() == [[True], [False]]
+    assert row.reshape(6).nan.tolist() == [True] * 3 + [False] * 3

@@ -26,7 +26,7 @@ from dml_conformance.backends.torch.kernels import layout, plans
 from dml_conformance.backends.torch.kernels.plans import Plan, RepeatedDimension
 from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, slots, with_tensors

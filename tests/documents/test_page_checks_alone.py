@@ -26,7 +26,6 @@ from page_factories import (
     with_passages,
 )
 
-from dml_conformance.documents.check import fact_checks
 from dml_conformance.documents.check.alone import CHECKS, STATEMENTS, check_page
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.read.model import (
@@ -39,7 +38,6 @@ from dml_conformance.documents.read.model import (
     Quoted,
     ReadingProblem,
 )
-from dml_conformance.documents.read.shapes import shapes_in
 from dml_conformance.spec.errata import errata
 from dml_conformance.spec.registry import families, operator
 
@@ -64,14 +62,18 @@ def structs(**changes: Any) -> Callable[[Any], Any]:
 
 
 # One operator of each family whose tables say everything, and those with a likeness of their published page.
-ONES = {family: name for name, family in families().items() if name != "FOLD" and name != "UNFOLD"}
+OPEN_TABLES = ("FOLD", "UNFOLD", "MULTIHEAD_ATTENTION1")
+ONES = {family: name for name, family in families().items() if name not in OPEN_TABLES}
 REPRESENTATIVES = sorted({*ONES.values(), *PUBLISHED})
+# What is found in tables that the registry has from a page that contradicts itself, and its erratum.
+OF_THE_TABLES = {"ACTIVATION_RELU_GRAD": {"table-idle:ACTIVATION_RELU_GRAD:4_0": "ACTIVATION_RELU_GRAD-3"}}
 CHANGED_TYPES = ("FLOAT32", "FLOAT64", "UINT32", "INT8", "UINT4", "FLOAT23")
 
 
 @pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_a_page_that_says_what_the_registry_does_has_no_finding(name: str) -> None:
-    assert check_page(page_of(name)) == []
+    found = {finding.id: finding.erratum for finding in check_page(page_of(name))}
+    assert found == OF_THE_TABLES.get(name, {})
 
 
 def test_checks_have_names_and_statements_of_their_own() -> None:
@@ -81,6 +83,7 @@ def test_checks_have_names_and_statements_of_their_own() -> None:
 
 G, E, T, N = page_of("GATHER"), page_of("GATHER_ELEMENTS"), page_of("TILE"), page_of("GATHER_ND")
 R = page_of("REDUCE")  # tables by Function
+C = page_of("CONVOLUTION")  # an optional tensor, annotated
 LABEL = {tensor.label.text: tensor for tensor in G.examples[0].tensors}
 
 
@@ -100,13 +103,6 @@ def swapped(entries: tuple[Any, ...], i: int, j: int) -> tuple[Any, ...]:
         moved[i] = msgspec.structs.replace(moved[i], place=entries[i].place)
         moved[j] = msgspec.structs.replace(moved[j], place=entries[j].place)
     return tuple(moved)
-
-
-def with_shapes(text: str) -> Page:
-    """GATHER's page with shapes by name in the first row of the table of 1_0, whose tensors have four dimensions."""
-    at = next(n for n, each in enumerate(G.tables) if each.level == "1_0")
-    shaped = structs(shapes=shapes_in(text))
-    return change(G, "tables", at, lambda old: structs(rows=(shaped(old.rows[0]), *old.rows[1:]))(old))
 
 
 def lost_cells(page: Page, level: str, tensor: str, keep: int) -> Page:
@@ -136,6 +132,17 @@ def moved_member(page: Page, name: str, line: int) -> Page:
     return change_member(page, name, name=quoted(name, line))
 
 
+def with_code(code: str) -> Page:
+    return edited(G, code_blocks=(CodeBlock("members/OutputTensor", code, "formula", Place(45, 1)),))
+
+
+def with_name(page: Page, name: str, text: str) -> Page:
+    """The page with a sentence that sets a name as one."""
+    return msgspec.structs.replace(
+        page, passages=(Passage("members/Axis", "sentence", quoted(text, 33, marked=[name])),)
+    )
+
+
 def relabelled(name: str) -> Any:
     return msgspec.structs.replace(LABEL["InputTensor"], label=quoted(name, 104))
 
@@ -158,6 +165,9 @@ FAULTS: list[tuple[str, Page]] = [
     ("structure-misspelt:DML_TILE_OPERATOR1_DESC", with_text(G, "Axis", "See DML_TILE_OPERATOR1_DESC.")),
     ("structure-name:front-matter/UID", edited(G, front_matter={"UID": "NS:directml.DML_TILE_OPERATOR_DESC"})),
     ("syntax-missing:syntax", edited(G, declarations=())),
+    ("field-misspelt:syntax/IndexDimensions", declared(G, 4, name="IndexDimension")),
+    ("field-misspelt:members/InputTensor", change(N, "members", 0, structs(name=quoted("InputTensr", 20)))),
+    ("field-misspelt:tables/IndicesTensor", change_row(G, "4_1", "IndicesTensor", tensor="IndicisTensor")),
     ("field-twice:Axis", declared(G, 4, name="Axis")),
     ("field-twice:members/Axis", change(G, "members", 4, structs(name=quoted("Axis", 60)))),
     ("field-undescribed:Axis", change(G, "members", 3, lambda old: None)),
@@ -183,29 +193,20 @@ FAULTS: list[tuple[str, Page]] = [
     ("name-misspelt:InputTenso", with_text(G, "Axis", "The axis of InputTenso or OutputTensorDimensionCount.")),
     ("name-misspelt:OutputTensor.Size", with_text(G, "Axis", "それは OutputTensor.Sizeです。")),
     ("name-misspelt:DimensionCoun", with_text(G, "Axis", "小於或等於 DimensionCoun。")),
+    ("name-misspelt:IndexDimension", with_name(G, "IndexDimension", "It is IndexDimension.")),
+    ("name-misspelt:IndexDimensionz", with_code("OutputTensor.Sizes[i] = IndexDimensionz + 1")),
+    ("enumerator-unknown:DML_PADDING_MODE_MIRROR", with_text(G, "Axis", "As DML_PADDING_MODE_MIRROR does.")),
+    (
+        "enumerator-unknown:DML_RECURRENT_NETWORD_DIRECTION",
+        with_text(G, "Axis", "A DML_RECURRENT_NETWORD_DIRECTION value."),
+    ),
     (
         "property-mismatch:OutputTensor/DataType",
         with_text(G, "OutputTensor", "The DimensionCount and DataType of this must match InputTensor.DimensionCount."),
     ),
-    ("range-unreadable:Axis", change_member(G, "Axis", ranges=(interval("[0, KernelTensor.Rank]"),))),
-    ("range-unreadable:Axis", change_member(G, "Axis", ranges=(interval("[0, InputTenso)"),))),
-    (
-        "figure-selection:IndexDimensions",
-        with_text(
-            G, "IndexDimensions", "Given IndicesTensor.Sizes = {1,1,4,6} and IndexDimensions = 2, {1,4,6} counts."
-        ),
-    ),
-    (
-        "figure-selection:IndexDimensions",
-        with_text(G, "IndexDimensions", "Given IndicesTensor.Sizes = {2,4,6} and IndexDimensions = 2, {4,6} counts."),
-    ),
     ("tables-missing:tables", edited(G, tables=())),
     ("table-level:1", change(G, "tables", 0, structs(heading=quoted("And above", 140), level=None))),
     ("table-twice:1_0", change(G, "tables", 2, lambda old: table("1_0", old.rows, 160))),
-    (
-        "table-order:3_0",
-        edited(G, tables=(*(table("3_0", G.tables[1].rows, 140), table("4_1", G.tables[0].rows, 150)), *G.tables[2:])),
-    ),
     ("table-header:4_1", change(G, "tables", 0, lambda old: structs(header=old.header[1:])(old))),
     ("row-unknown:4_1/KernelTensor", change_row(G, "4_1", "InputTensor", tensor="KernelTensor")),
     ("row-missing:4_1/InputTensor", change(G, "tables", 0, lambda old: structs(rows=old.rows[1:])(old))),
@@ -237,23 +238,8 @@ FAULTS: list[tuple[str, Page]] = [
         ),
     ),
     ("cell-unreadable:4_1/InputTensor/data_types", lost_cells(G, "4_1", "InputTensor", 3)),
-    ("type-unknown:1_0/IndicesTensor/UINT", change_row(G, "1_0", "IndicesTensor", types=["UINT"])),
     ("type-twice:1_0/IndicesTensor/UINT32", change_row(G, "1_0", "IndicesTensor", types=["UINT32", "UINT32"])),
-    ("kind-changes:2_1/OutputTensor", change_row(G, "2_1", "OutputTensor", kind="Input")),
-    (
-        "superset-rows:4_1/KernelTensor",
-        change(
-            unknown_page(),
-            "tables",
-            1,
-            lambda old: structs(rows=(*old.rows, row("KernelTensor", "Input", [4], FLOATS)))(old),
-        ),
-    ),
-    ("superset-dimension-counts:4_1/InputTensor", change_row(G, "4_1", "InputTensor", counts=[2, 3, 4])),
-    ("superset-data-types:3_0/InputTensor", change_row(G, "3_0", "InputTensor", types=FLOATS)),
     ("table-idle:4_1", edited(G, tables=(table("4_1", G.tables[1].rows), *G.tables[1:]))),
-    ("row-shape:1_0/InputTensor", with_shapes("{ N, C, W }")),
-    ("row-shape:1_0/InputTensor", with_shapes("{ N, C, D, H, W } or { N, C, D, H, W, [X] }")),
     ("row-agreement:1_0/OutputTensor/DataType", change_row(G, "1_0", "OutputTensor", types=["FLOAT32"])),
     ("row-agreement:1_0/IndicesTensor/DimensionCount", change_row(G, "1_0", "IndicesTensor", counts=[3, 4])),
     (
@@ -291,7 +277,6 @@ FAULTS: list[tuple[str, Page]] = [
     ("example-count:1/RepeatsCount", change_attribute(T, "RepeatsCount", 3)),
     ("example-type:1/InputTensor", change_tensor(G, "InputTensor", data_type=value("FLOAT23"))),
     ("example-elements:1/InputTensor", change_tensor(G, "InputTensor", values=value([[[[1, 2], [3, 4], [5]]]]))),
-    ("example-storable:1/IndicesTensor", change_tensor(G, "IndicesTensor", values=value([[[[-1, 0]]]]))),
     ("example-table:1/IndicesTensor.DataType", change_tensor(G, "IndicesTensor", data_type=value("INT8"))),
     ("example-table:1/InputTensor.DimensionCount", change_tensor(unknown_page(), "InputTensor", sizes=value([1] * 9))),
     (
@@ -308,18 +293,6 @@ FAULTS: list[tuple[str, Page]] = [
     ("example-title:1", titled(G, "範例 1. 2D、軸 7、巢狀索引")),
     ("example-formula:1/OutputTensor", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
     ("example-formula:1/OutputTensor", change_tensor(T, "OutputTensor", sizes=value([1, 1, 6, 6]))),
-    (
-        "formula-range:OutputTensor",
-        change_member(T, "OutputTensor", ranges=(interval("[0, InputTensor.DimensionCount]"),)),
-    ),
-    (
-        "formula-range:OutputTensor",
-        change_member(T, "OutputTensor", ranges=(interval("[1, InputTensor.DimensionCount)"),)),
-    ),
-    (
-        "formula-unreadable:1",
-        edited(G, code_blocks=(CodeBlock("members", "OutputTensor.Sizes = max(a, b)", "formula", Place(45, 1)),)),
-    ),
     ("example-form:1/Axis", change_attribute(G, "Axis", -1)),
     ("example-rule:1/axis-range", change_attribute(G, "Axis", 4)),
     ("example-rule:1/output-sizes", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
@@ -343,7 +316,10 @@ FAULTS: list[tuple[str, Page]] = [
         "registry-introduction:level",
         edited(G, availability=(quoted("This operator was introduced in DML_FEATURE_LEVEL_2_0."),)),
     ),
+    ("registry-annotation:BiasTensor", declared(C, 2, optional=False)),
+    ("registry-annotation:Strides/count", declared(C, 7, count_field="GroupCount")),
     ("registry-table-missing:3_0", without_levels(G, "3_0")),
+    ("registry-table-missing:2_1 (MIN)", change(R, "tables", 24, lambda old: None)),
     ("registry-table-missing:1_0", without_levels(G, "1_0")),
     ("registry-table-missing:4_1", change_row(without_levels(G, "4_1"), "1_0", "IndicesTensor", types=["INT32"])),
     ("registry-table-unknown:3_1", edited(G, tables=(G.tables[0], table("3_1", G.tables[1].rows), *G.tables[1:]))),
@@ -359,14 +335,11 @@ FAULTS: list[tuple[str, Page]] = [
         ),
     ),
     ("registry-kind:4_1/InputTensor", change_row(G, "4_1", "InputTensor", kind="Output")),
+    ("registry-kind:4_0/BiasTensor", change_row(C, "4_0", "BiasTensor", kind="Input")),
     ("registry-dimension-counts:1_0/InputTensor", change_row(G, "1_0", "InputTensor", counts=[3, 4])),
     # Of all that Function may be, it is held against the one most like it.
     ("registry-data-types:3_0 (ARGMIN)/OutputTensor", change_row(R, "3_0", "OutputTensor", types=["UINT32"])),
     ("registry-data-types:1_0/IndicesTensor", change_row(G, "1_0", "IndicesTensor", types=["INT32"])),
-    (
-        "registry-text-level:IndicesTensor/2_1",
-        with_text(G, "IndicesTensor", "Starting with DML_FEATURE_LEVEL_2_1, negative indices are supported."),
-    ),
     (
         "registry-range:IndexDimensions",
         change_member(G, "IndexDimensions", ranges=(interval("[0, IndicesTensor.DimensionCount)"),)),
@@ -393,6 +366,17 @@ FAULTS: list[tuple[str, Page]] = [
             "IndicesTensor.Sizes = {1, 1, 4, 6}, IndicesDimensionCount = 3: {1, 4, 6} count.",
         ),
     ),
+    (  # Lists that begin in one sentence and end in another.
+        "figure-impossible:IndicesDimensionCount/tuple-size",
+        change_member(
+            N,
+            "IndicesDimensionCount",
+            text=tuple(
+                quoted(part, 33)
+                for part in ("IndicesTensor.Sizes = {1,", "1, 4, 6}, IndicesDimensionCount = 3: {1,", "4, 6} count.")
+            ),
+        ),
+    ),
 ]
 
 
@@ -408,13 +392,6 @@ def test_a_fault_is_found(fault: str, page: Page) -> None:
         assert one.expected, one
         assert one.why, one
         assert one.path == page.path
-
-
-def with_name(page: Page, name: str, text: str) -> Page:
-    """The page with a sentence that sets a name as one."""
-    return msgspec.structs.replace(
-        page, passages=(Passage("members/Axis", "sentence", quoted(text, 33, marked=[name])),)
-    )
 
 
 def with_modes(mode: str) -> Page:
@@ -457,9 +434,7 @@ NO_FAULTS: list[tuple[str, Page]] = [
         with_text(declared(G, 3, name="WindowSizes", type="const UINT *"), "Axis", "Each WindowSize is 1."),
     ),
     ("text-level-below", with_text(N, "InputDimensionCount", "DML_PICK_MODE_A is of DML_FEATURE_LEVEL_2_0.")),
-    ("range-unreadable", change_member(G, "Axis", ranges=(interval("[-BatchCount, +BatchCount]"),))),
     ("field-type", change_member(declared(G, 3, type="FLOAT"), "Axis", type="float")),
-    *(("row-shape", with_shapes(text)) for text in ("{ N, C, H, W }", "{ N, C, [D], H, W }", "{ N[] }", "1 or more")),
     ("row-text", with_text(G, "IndicesTensor", "It must have data type UINT32 or DML_TENSOR_DATA_TYPE_FLOAT32.")),
     ("row-text", with_text(G, "IndicesTensor", "If Axis is 0, it must have data type FLOAT32.")),
     ("row-text", with_text(G, "IndicesTensor", "The type of InputTensor must be FLOAT32.")),
@@ -503,8 +478,7 @@ def test_an_optional_tensor_may_be_missing_from_an_example() -> None:
 
 
 def test_every_check_has_a_fault_here() -> None:
-    others = {check.described.name for check in fact_checks.CHECKS}  # test_page_fact_checks has theirs
-    assert {fault.partition(":")[0] for fault, _ in FAULTS} == {check.name for check in STATEMENTS} - others
+    assert {fault.partition(":")[0] for fault, _ in FAULTS} == {check.name for check in STATEMENTS}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -562,6 +536,13 @@ def test_an_original_that_is_wrong_is_reported() -> None:
         ),
     )
     assert ids(page) == {"registry-range:GATHER:Axis"}
+
+
+@pytest.mark.parametrize("name", ["IndicisTensor", "IndicesTenser"])
+def test_a_misspelt_field_is_one_finding(name: str) -> None:
+    for page in (declared(G, 1, name=name), change_member(G, "IndicesTensor", name=quoted(name, 30))):
+        assert {one.partition(":")[0] for one in ids(page)} == {"field-misspelt"}
+    assert ids(change_row(G, "4_1", "IndicesTensor", tensor=name)) == {"field-misspelt:GATHER:tables/IndicesTensor"}
 
 
 def test_a_lost_heading_is_no_older_edition() -> None:

@@ -54,6 +54,8 @@ def test_leading_ones_are_cropped_and_nothing_else() -> None:
     [
         "Each is OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]. Then more.",
         "出力サイズは としてOutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]計算されます。",
+        "OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i] (for every dimension i).",
+        "OutputTensor.Sizes[i] = InputTensor.Sizes[i] * Repeats[i]; Repeats[i] = 1 leaves it.",
         "InputTensor.Sizes = {1,1,4,6}, so OutputTensor.Sizes [i] = InputTensor.Sizes[i]*Repeats[i] holds for each",
     ],
 )
@@ -65,10 +67,26 @@ def test_a_formula_within_a_sentence_ends_where_the_sentence_goes_on(text: str) 
 
 @pytest.mark.parametrize(
     "text",
-    ["InputTensor.Sizes = {1,1,4,6} and Count = 3", "the Sizes must match InputTensor.Sizes", "X.Sizes = ", "x = 3"],
+    ["InputTensor.Sizes = {1,1,4,6} and Count = 3", "the Sizes must match InputTensor.Sizes", "X.Sizes = ", "x = 3"]
+    + [f"OutputTensor.Sizes = InputTensor.Sizes{rest}" for rest in (" - a longer text follows", "*2")],
 )
 def test_other_sentences_hold_none(text: str) -> None:
     assert formula_in_prose(text) is None
+
+
+def test_sizes_in_braces_end_before_what_is_said_of_them() -> None:
+    formula = formula_in_prose("OutputTensor.Sizes = {Axis, Axis} (two)")
+    assert formula.sizes(GIVEN, 2) == (1, 1)
+
+
+def test_numbers_that_are_squared_again_and_again_have_no_value() -> None:
+    steps = "".join(f"a{n} = a{n - 1} * a{n - 1}, " for n in range(1, 25))
+    formula = formula_in_code(f"a0 = 2, {steps}OutputTensor.Sizes = {{a24 % 7, Axis}}")
+    assert formula.outcome(GIVEN, 2) == (None, "no sizes: it comes to more than 64 bits")
+
+
+def test_a_sentence_full_of_formulas_is_read_in_no_time() -> None:
+    assert formula_in_prose("X.Sizes=" * 1000 + "X.Sizes=(" * 100 + "1+" * 3000) is None
 
 
 def test_code_without_a_tensors_sizes_holds_none() -> None:
@@ -79,15 +97,15 @@ def test_code_without_a_tensors_sizes_holds_none() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("OutputTensor.Sizes = max(a, b)", "'\\('"),
-        ("OutputTensor.Sizes = {InputTensor.Sizes[0..Axis], ...}", "'...'"),
+        ("OutputTensor.Sizes = max(a, b)", "something else"),
+        ("OutputTensor.Sizes = {InputTensor.Sizes[0..Axis], ...}", "something else"),
         ("OutputTensor.Sizes = {InputTensor.Sizes[0..", "breaks off"),
         ("OutputTensor.Sizes = {InputTensor.Sizes + 1}", "several numbers"),
         ("OutputTensor.Sizes = {" + "(" * 500, "too long"),
         ("OutputTensor.Sizes = {" + "(" * 150, "breaks off"),
         ("OutputTensor.Sizes = {" + "9" * 500 + " * Axis}", "too long"),
         ("OutputTensor.Sizes = {Axis} ?", "'\\?'"),
-        ("OutputTensor.Sizes = {Axis} InputTensor", "not expected"),
+        ("OutputTensor.Sizes = {Axis} InputTensor", "another grammar"),
         ("x = __import__('os')\nOutputTensor.Sizes = {x}", '"\'" is no part'),
     ],
 )

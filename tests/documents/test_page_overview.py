@@ -7,13 +7,12 @@ import pytest
 from page_factories import gather, quoted
 from places import TESTS
 
-from dml_conformance.documents.check import DifferentOperators, check_pages, statements
-from dml_conformance.documents.check.between import check_between
-from dml_conformance.documents.check.checks import REGISTRY
+from dml_conformance.documents.check import check_pages, statements
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.check.overview import overview
+from dml_conformance.documents.check.report import MOST_FINDINGS
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FieldSection, Page, Place
+from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place
 
 
 def finding(severity: Severity) -> PageFinding:
@@ -122,24 +121,6 @@ def test_the_report_counts_the_findings_of_all_pages() -> None:
     assert [row.errors for row in rows] == [
         sum(f.severity is Severity.ERROR for f in page.findings) for page in report.pages
     ]
-    assert report.against is None
-
-
-def test_the_registry_can_be_left_out() -> None:
-    assert any(found.against == REGISTRY for found in check_pages([ONE]).findings)
-    assert not any(found.against == REGISTRY for found in check_pages([ONE], registry=False).findings)
-
-
-def test_every_page_is_held_against_the_page_named() -> None:
-    report = check_pages([TWO, with_axis_type("odd.md", "INT")], against=ONE, registry=False)
-    differing = [(f.path, f.check) for f in report.findings if f.against == "1.md"]
-    assert differing == [("odd.md", "between-member-type")]
-    assert report.against == "1.md"
-
-
-def test_another_operator_is_refused_before_anything_is_checked() -> None:
-    with pytest.raises(DifferentOperators, match="TILE"):
-        check_pages([ONE, TILE], against=TWO)
 
 
 def test_a_report_without_errors_is_ok_and_reads_back() -> None:
@@ -161,10 +142,22 @@ def test_a_report_without_errors_is_ok_and_reads_back() -> None:
 def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:
     folder = TESTS / "pages"
     source, scraped = read_page(folder / "gather.en-US.md"), read_page(folder / "gather.zh-TW.txt")
-    assert [finding.id for finding in check_between(scraped, source)] == ["between-syntax:GATHER:syntax"]
+    (operator,) = overview([scraped, source], [[], []]).operators
+    assert [split.subject for split in operator.differences] == ["syntax"]
 
 
 def test_every_check_is_stated_once() -> None:
     stated = [statement.name for statement in statements()]
     assert len(set(stated)) == len(stated)
-    assert {"translation-name", "between-table", "table-twice"} <= set(stated)
+    assert {"translation-name", "registry-kind", "table-twice"} <= set(stated)
+
+
+def test_of_very_many_findings_the_most_serious_are_listed_and_the_others_counted() -> None:
+    note, error = (quoted(text, 33) for text in ("TBD", "DML_FEATURE_LEVEL_9_9"))
+    passages = [Passage(f"members/{n}", "sentence", note) for n in range(MOST_FINDINGS)]
+    page = gather(passages=(*passages, *(Passage("remarks", "sentence", error) for _ in range(20))))
+    report = check_pages([page])
+    *_, more = sorted(report.findings, key=lambda one: one.check == "more-findings")
+    assert (more.severity, len(report.findings)) == (Severity.NOTE, MOST_FINDINGS + 1)
+    assert "more findings, none more serious" in more.found
+    assert report.counts["error"] == 20 + check_pages([gather()]).counts["error"]

@@ -290,7 +290,7 @@ def test_spans_that_are_broken() -> None:
 def test_html_blocks_and_lists() -> None:
     text = "<p>One &amp; <b>two</b>\n</p>\n\n1. Three\n2. Four\n"
     page = parsed(f"{FRONT}## Tensor constraints\n\n{text}")
-    assert [quoted.text for quoted in page.constraints] == ["One", "two", "Three", "Four"]
+    assert [quoted.text for quoted in page.constraints] == ["One &", "two", "Three", "Four"]
     assert [passage.role for passage in page.passages if passage.section == "constraints"][-2:] == ["item", "item"]
 
 

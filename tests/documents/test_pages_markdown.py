@@ -279,6 +279,12 @@ def test_the_texts_of_a_block_of_html_and_their_places(before: str, end: str) ->
     ]
 
 
+@pytest.mark.parametrize("text", ["x < y and z", "a<3 and b", "a <- b", "<"])
+def test_a_sign_of_comparison_within_html_begins_no_tag(text: str) -> None:
+    page = remarks(f"<p>{text}</p>\n")
+    assert [remark.text for remark in page.remarks] == [text]
+
+
 def test_a_block_of_html_is_read_up_to_a_length() -> None:
     longest = f"<p>{'a' * (MAX_INLINE - 7)}</p>"
     page = remarks(f"Words.\n\n{longest}")
@@ -494,3 +500,12 @@ def test_inline_markup_is_parsed_once_and_only_in_runs_of_bounded_length(monkeyp
     page = parsed(f"{FRONT}## *Remarks*\n\nOne **two**.\n\n{'a*' * MAX_INLINE}\n\n- `Three`.\n")
     assert runs == ["*Remarks*", "One **two**.", "`Three`."]
     assert [problem.id for problem in page.problems] == ["text-too-long"]
+
+
+@pytest.mark.parametrize(("address", "found"), [("dml_tile", ["link-elsewhere"]), ("dml_gather", []), ("dml_x", [])])
+def test_a_link_leads_to_the_structure_that_its_text_names(address: str, found: list[str]) -> None:
+    name = "DML_X_OPERATOR_DESC" if address == "dml_x" else "DML_GATHER_OPERATOR_DESC"
+    text = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nSee [{name}](ns-directml-{address}_operator_desc.md).\n"
+    page = parsed(text)
+    assert [problem.id for problem in page.problems] == found
+    assert [at(text, problem.place)[: len(name)] for problem in page.problems] == [name] * len(found)

@@ -13,7 +13,6 @@ from pages_support import REAL, at, first_word, placed
 
 from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.check.alone import check_page
-from dml_conformance.documents.check.between import check_between
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.translation import check_translation
 from dml_conformance.documents.read import Page, read_page
@@ -253,4 +252,3 @@ def test_two_published_translations_of_one_page_say_the_same() -> None:
     (operator,) = report.overview.operators
     assert operator.differences == ()
     assert [(row.language, row.edition) for row in operator.pages] == [("it-IT", "10/30/2020"), ("zh-TW", "10/30/2020")]
-    assert check_between(italian, chinese) == []

@@ -20,7 +20,7 @@ from dml_conformance.spec.examples import examples, illustrations, layouts
 from dml_conformance.spec.history import Aspect, LevelChange, OperatorIntroduction
 from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import Support
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import operators, rules
 from dml_conformance.spec.tensor import minimum_size_in_bytes
 
 
@@ -47,7 +47,7 @@ def test_findings_are_sentences_with_stable_ids(own: Report) -> None:
     assert len(ids) == len(set(ids))
     for finding in own.findings.values():
         subject = finding.id.partition(":")[0]
-        assert subject in {*operators(), *examples(), *illustrations(), *layouts(), "TENSOR"}
+        assert subject in {*operators(), *rules(), *examples(), *illustrations(), *layouts(), "TENSOR"}
         assert finding.what
 
 

@@ -268,7 +268,7 @@ def _pages(draw: st.DrawFn, seeds: Seeds) -> Input:
     commands = (
         ("spec", "check-page", "page.md"),
         ("spec", "check-page", "page.md", "--format", "sarif"),
-        ("spec", "check-page", "page.md", "--against", "other.md", "--format", "json"),
+        ("spec", "check-page", "page.md", "other.md", "--format", "json"),
         ("spec", "check-page", "page.md", "other.md"),
         ("spec", "import", "page.md", "-o", OUT),
     )

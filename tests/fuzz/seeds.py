@@ -25,12 +25,12 @@ from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
 from dml_conformance.conformance.exchange.dxdispatch.exporting import export
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.failures import failing_cases
-from dml_conformance.reports.history import HistoryFile
-from dml_conformance.reports.records import Phase, Record, Throughput
-from dml_conformance.reports.store import StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.history.database import HistoryFile
+from dml_conformance.reports.model.records import Phase, Record, Throughput
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.store.results import StoreWriter
+from dml_conformance.reports.views.failures import failing_cases
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators

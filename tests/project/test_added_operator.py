@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import subprocess
 from pathlib import Path
 from types import ModuleType
@@ -11,14 +12,29 @@ import pytest
 from directml_fakes import library_or_skip
 from places import ROOT
 
+from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import every_operator, operators
+from dml_conformance.strategies.cases import any_case
+from dml_conformance.strategies.chooser import SeededChooser
 
 NAME = "ACTIVATION_RELU_GRAD"
 EXAMPLE = ROOT / "docs" / "examples" / "add_operator"
+DECISIONS = """
+import json, sys
+from dml_conformance.spec.forms import desc_from_json
+from dml_conformance.spec.forms import desc_to_json
+from dml_conformance.spec.levels import Level
+from dml_conformance.strategies.cases import any_case
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.spec.validator import decide
+
+for level, desc in json.load(open(sys.argv[1])):
+    found = decide(desc_from_json(desc), Level.parse(level))
+    print(found.outcome.name, *found.rules)
+"""
 AUDIT = f"""
 from dml_conformance.backends.directml import DirectmlBackend
-from dml_conformance.conformance import audit
+from dml_conformance.conformance.audit import audit
 
 only = ["{NAME}"]
 backend = DirectmlBackend("6_2")
@@ -57,9 +73,31 @@ def ran(try_out: ModuleType, tree: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_product_does_not_judge_it_yet() -> None:
-    assert NAME in every_operator()
-    assert NAME not in operators(), "choose another operator for the how-to"
+def test_its_files_stand_in_the_place_of_those_of_the_product(tree: Path) -> None:
+    """Each of them; so what is tried out here is what the page adds."""
+    files = [path.relative_to(EXAMPLE) for path in EXAMPLE.glob("*/**/*.py") if "__pycache__" not in path.parts]
+    assert len(files) == 4
+    for path in files:
+        added = (tree / "dml_conformance" / path).read_text()
+        assert added == (EXAMPLE / path).read_text()
+        assert added != (ROOT / path).read_text()
+    for name in ("history", "errata"):
+        data = tree / "dml_conformance" / "spec" / "data" / f"{name}.json"
+        assert len(json.loads(data.read_text())) > 1
+        assert f"{NAME}-2" not in data.read_text()
+    assert f'"{NAME}": {{"header"' in (ROOT / "spec" / "data" / "history.json").read_text()
+
+
+def test_it_decides_as_the_product_does(try_out: ModuleType, tree: Path) -> None:
+    """On the product's cases, valid and not."""
+    cases = [any_case(SeededChooser(f"added/{n}"), NAME, level) for level in list(Level)[4:] for n in range(40)]
+    asked = tree / "asked.json"
+    asked.write_text(json.dumps([(case.level.label, desc_to_json(case.desc)) for case in cases]))
+    script = tree / "decisions.py"
+    script.write_text(DECISIONS)
+    told = ran(try_out, tree, str(script), str(asked)).splitlines()
+    assert told == [" ".join((case.outcome.name, *case.broken)) for case in cases]
+    assert len(set(told)) > 8
 
 
 @pytest.mark.parametrize("backend", ["reference", "torch:cpu"])

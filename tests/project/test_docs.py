@@ -16,6 +16,7 @@ import ast
 import importlib.util
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -143,6 +144,19 @@ def test_pages_name_no_place_of_one_machine(page: Path) -> None:
     assert not re.findall(r"(?:/home|/root|/tmp|/work|/Users|C:\\)[/\\]\S*", page.read_text(encoding="utf-8"))
 
 
+def test_the_architecture_names_what_there_is() -> None:
+    """A case's way in at most 15 steps, each of which is a module or something in one."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    walk = text.partition("## A case, from the command to the report\n")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d+\. .*(?:\n    ?.*)*", walk, re.MULTILINE)
+    assert 10 <= len(steps) <= 15
+    for step in steps:
+        names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", step)
+        assert names, step
+        for name in names:
+            assert pkgutil.resolve_name(f"dml_conformance.{name}"), step
+
+
 def test_the_picture_of_the_report_is_small() -> None:
     picture = DOCS / "images" / "report.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -233,7 +247,9 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
         yield command, shown
 
 
-_PROGRESS = re.compile(r"(?m)^(boundaries|search|sweep): .*\n(?=\1: )|^throughput: .* measured\n")
+_PROGRESS = re.compile(
+    r"(?m)^(boundaries|search|sweep): .*\n(?=\1: )|^throughput: .* measured\n|^\w+ \w+: [\d,]+ of [\d,]+ numbers\n"
+)
 
 
 def printed_as_shown(shown: str, printed: str) -> bool:

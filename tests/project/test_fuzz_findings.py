@@ -25,15 +25,15 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.conformance.exchange.failures import read_failures
-from dml_conformance.reports.databases import MOST_VALUE_BYTES, guard
-from dml_conformance.reports.history import HistoryError, HistoryFile
+from dml_conformance.reports.history.database import HistoryError, HistoryFile
+from dml_conformance.reports.model.records import Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.model.text import indented_json
 from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.signature import KeyFileError, read_private_key, read_public_key
-from dml_conformance.reports.records import Verdict
-from dml_conformance.reports.store import Store, StoreError, StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import indented_json
+from dml_conformance.reports.store.databases import MOST_VALUE_BYTES, guard
+from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import HIGHEST

@@ -9,13 +9,13 @@ import pytest
 import report_data
 
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.encoded import EncodedRecord, encode_record
+from dml_conformance.reports.model.encoded import EncodedRecord, encode_record
+from dml_conformance.reports.model.records import Ending, Record, Verdict
+from dml_conformance.reports.model.stream import Consumer, FanOut
+from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.package.forms import Waiver
-from dml_conformance.reports.records import Ending, Record, Verdict
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stream import Consumer, FanOut
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.store.results import Store, StoreWriter
 
 RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
 

@@ -17,29 +17,28 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from dml_conformance.reports.accuracy import (
+from dml_conformance.reports.history.database import run_of
+from dml_conformance.reports.model.encoded import decode_records, encode_records
+from dml_conformance.reports.model.errors import LEAST_BIN, MOST, ErrorCounts, Errors, bin_end
+from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.page.accuracy import (
     MAX_CURVES,
     MAX_OPEN,
     MAX_ROWS,
     AccuracyResults,
     accuracy_results,
-    least_accurate,
 )
-from dml_conformance.reports.certificate import Certificate
-from dml_conformance.reports.console import print_summary
-from dml_conformance.reports.ctrf import ctrf_json
-from dml_conformance.reports.encoded import decode_records, encode_records
-from dml_conformance.reports.errors import LEAST_BIN, MOST, ErrorCounts, Errors, bin_end
-from dml_conformance.reports.history import run_of
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.junit import junit_xml
-from dml_conformance.reports.markdown import markdown
-from dml_conformance.reports.plots import PANEL
-from dml_conformance.reports.records import Record
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.store import Store, StoreError, StoreWriter
-from dml_conformance.reports.stored_forms import check_campaign, check_record
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.page.drawing import PANEL
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.checks import check_campaign, check_record
+from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
+from dml_conformance.reports.views.certificate import Certificate
+from dml_conformance.reports.views.console import print_summary
+from dml_conformance.reports.views.ctrf import ctrf_json
+from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.markdown import markdown
 
 EXP, SIN = "ELEMENT_WISE_EXP", "ELEMENT_WISE_SIN"
 ONE = Errors(2.5, ((LEAST_BIN, 5), (0, 993), (6, 2)), ((-126, 0.5), (0, 2.5), (64, 1.0)))
@@ -128,7 +127,7 @@ def test_results_read_back_are_the_same(tmp_path: Path) -> None:
     with Store(path) as opened:
         assert tuple(opened.records()) == SOME
         assert opened.campaign.accuracy == "precise"
-        read, own = Summary.of_store(opened), summary_of(accuracy="precise")
+        read, own = opened.summary(), summary_of(accuracy="precise")
     assert {key: figures(of) for key, of in read.errors.items()} == {key: figures(of) for key, of in own.errors.items()}
     assert Certificate.of(read) == Certificate.of(own)
 
@@ -153,7 +152,7 @@ def without_errors(tmp_path: Path) -> Path:
 def test_older_results_are_read_without_errors(without_errors: Path) -> None:
     with Store(without_errors) as opened:
         assert opened.campaign.accuracy == "directml"
-        summary = Summary.of_store(opened)
+        summary = opened.summary()
     assert summary.errors == {}
     assert Certificate.of(summary).accuracy == []
 
@@ -334,7 +333,7 @@ def test_the_page_of_all_operators_is_not_large() -> None:
 
 
 def test_the_least_accurate_come_first() -> None:
-    assert [(operator, data_type) for operator, data_type, _ in least_accurate(summary_of())] == [
+    assert [(operator, data_type) for operator, data_type, _ in summary_of().least_accurate()] == [
         (EXP, "FLOAT16"), (EXP, "FLOAT32"), (SIN, "FLOAT32"),
     ]  # fmt: skip
 

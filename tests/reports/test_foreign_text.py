@@ -21,14 +21,13 @@ from rich.console import Console
 from dml_conformance.backends.base import LONGEST_NAME, MOST_NAMES
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports.console import Progress, Steps, print_summary
+from dml_conformance.reports.model.records import Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import STATEMENT
-from dml_conformance.reports.records import Verdict
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stored_forms import LONGEST_NAME as LONGEST_STORED
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.store.checks import LONGEST_NAME as LONGEST_STORED
+from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views.console import Progress, Steps, print_summary
 
 FORGED = "package: verifies. conformant"
 # A line of its own, a cursor at the line's start, an escape, what reorders, C1, DEL, NUL, line ends of Unicode.
@@ -168,7 +167,7 @@ def test_the_summary_on_a_terminal_has_it_in_lines_of_ours(results: Path, width:
     target = io.StringIO()
     with Store(results) as store:
         console = Console(file=target, width=width, force_terminal=is_terminal, color_system=None)
-        print_summary(Summary.of_store(store), console, output=f"out\n{FORGED}")
+        print_summary(store.summary(), console, output=f"out\n{FORGED}")
         progress = Progress(console)
         store.replay(progress)
         with Steps(f"Reading\n{FORGED}", console=console, clock=iter(range(0, 10_000, 100)).__next__) as steps:
@@ -406,15 +405,18 @@ def test_no_command_leaves_anything_beside_results_in_wal_mode(tmp_path: Path) -
         if has_wal:
             results.with_name(f"{RESULTS}-wal").write_bytes(wal)
         before = {path: path.read_bytes() for path in results.parent.iterdir() if path.is_file()}
-        invoke("report", tmp_path / "out", "-o", tmp_path / f"{has_wal}.html", codes=(0,))
-        told = invoke("export", tmp_path / "out", "--format", "csv", codes=(0,)).stdout
-        invoke("history", "add", tmp_path / "h.sqlite", tmp_path / "out", codes=(0,))
-        invoke("replay", f"{tmp_path / 'out'}#1", "--backend", "reference", "--in-process", codes=(0,))
+        for command in (
+            ("report", tmp_path / "out", "-o", tmp_path / f"{has_wal}.html"),
+            ("export", tmp_path / "out", "--format", "csv"),
+            ("history", "add", tmp_path / "h.sqlite", tmp_path / "out"),
+            ("replay", f"{tmp_path / 'out'}#1", "--backend", "reference", "--in-process"),
+        ):
+            told = invoke(*command, codes=(2,) if has_wal else (0,)).stderr
+            assert (f"{RESULTS}-wal beside it has what is not in it yet" in told) == has_wal
         if has_wal:  # a folder of reports and something else is not looked into
             assert f"holds {RESULTS}-wal, which is no report" in invoke(*certify, "--resume", codes=(2,)).stderr
         else:
             assert "is finished" in invoke(*certify, "--resume", codes=(0,)).stderr
-        assert ("told by the WAL alone" in told) == has_wal
         assert {path: path.read_bytes() for path in results.parent.iterdir() if path.is_file()} == before
 
 

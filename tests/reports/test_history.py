@@ -18,15 +18,15 @@ from report_data import plain
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
-from dml_conformance.reports.history import HistoryError, HistoryFile
-from dml_conformance.reports.history_page import MAX_PANELS, PANEL, _rate_chart
-from dml_conformance.reports.records import Verdict
-from dml_conformance.reports.steps import steps
-from dml_conformance.reports.store import StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import rate
-from dml_conformance.reports.trends import Trend
+from dml_conformance.reports.history.database import HistoryError, HistoryFile
+from dml_conformance.reports.history.page import MAX_PANELS, PANEL, _rate_chart
+from dml_conformance.reports.history.steps import steps
+from dml_conformance.reports.history.trends import Trend
+from dml_conformance.reports.model.records import Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.model.text import rate
+from dml_conformance.reports.store.results import StoreWriter
 
 
 def noisy(level: float, count: int, seed: int, spread: float = 0.02) -> list[float]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dml_conformance.reports.locking import LockedError, LockedFile
+from dml_conformance.reports.output.locking import LockedError, LockedFile
 
 HOLDER = """\
 import sys
 from pathlib import Path
-from dml_conformance.reports.locking import LockedFile
+from dml_conformance.reports.output.locking import LockedFile
 lock = LockedFile(Path(sys.argv[1]))
 lock.write(b"mine")
 print("locked", flush=True)
@@ -52,7 +52,7 @@ def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> No
 
 def test_a_file_that_was_removed_meanwhile_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As when its holder removes it between another's opening and locking it: that one would be alone with its lock."""
-    from dml_conformance.reports import locking
+    from dml_conformance.reports.output import locking
 
     path, lock_of_system = tmp_path / "lock", locking._lock
     taken: list[int] = []

@@ -15,12 +15,19 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports.certificate import Certificate
-from dml_conformance.reports.console import print_summary
-from dml_conformance.reports.markdown import MAX_CHARACTERS, markdown
-from dml_conformance.reports.records import MOST_MEASUREMENTS, MOST_SIZES, MOST_TIMED, Caches, Room, Throughput, Timing
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.model.records import (
+    MOST_MEASUREMENTS,
+    MOST_SIZES,
+    MOST_TIMED,
+    Caches,
+    Room,
+    Throughput,
+    Timing,
+)
+from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views.certificate import Certificate
+from dml_conformance.reports.views.console import print_summary
+from dml_conformance.reports.views.markdown import MAX_CHARACTERS, markdown
 
 MIB = 1 << 20
 
@@ -81,7 +88,7 @@ def call(*arguments: object) -> str:
 def left_out(results: Path) -> int:
     with Store(results) as store:
         count = len(store.throughputs())
-        summary = Summary.of_store(store)
+        summary = store.summary()
     assert len(summary.throughputs) <= MOST_MEASUREMENTS
     assert len(summary.throughputs) + summary.throughputs_left_out == count
     assert summary.throughputs_left_out > 10_000
@@ -110,7 +117,7 @@ def test_a_comparison_is_bounded_and_says_what_it_leaves_out(results: Path, tmp_
 def test_certificate_console_and_markdown_are_bounded_and_say_so(results: Path) -> None:
     count = left_out(results)
     with Store(results) as store:
-        summary = Summary.of_store(store)
+        summary = store.summary()
     certificate = Certificate.of(summary)
     assert certificate.throughput_left_out == count
     assert len(certificate.to_json()) < 8 * MIB
@@ -142,7 +149,7 @@ def test_a_history_is_bounded_and_says_so(results: Path, tmp_path: Path) -> None
 
 
 def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None:
-    from dml_conformance.reports.history import HistoryFile
+    from dml_conformance.reports.history.database import HistoryFile
 
     history = tmp_path / "h.sqlite"
     summary = report_data.summary_of(report_data.some_sound()[:20])

@@ -212,7 +212,7 @@ def test_a_bomb_within_a_file_is_not_unpacked(tmp_path: Path, monkeypatch: pytes
     bomb = packed(tar(MANIFEST_ENTRY, entry("package/report.html", bytes(100 << 20))))
     with pytest.raises(PackageError, match="unpacks to more than a package of its size can hold"):
         snapshot_of(tmp_path, bomb)
-    assert (tmp_path / "place" / "inside" / "report.html").stat().st_size < 40 << 20
+    assert sum(file.stat().st_size for file in (tmp_path / "place" / "inside").iterdir()) < 40 << 20
 
 
 def test_a_window_beyond_all_measure_is_refused(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports import cases as cases_module
-from dml_conformance.reports.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
-from dml_conformance.reports.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
-from dml_conformance.reports.sample import ALWAYS, BLOCK, CaseSample
+from dml_conformance.reports.model.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
+from dml_conformance.reports.page import cases as cases_module
+from dml_conformance.reports.page.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
+from dml_conformance.reports.page.sample import ALWAYS, BLOCK, CaseSample
 
 PLENTY = 50_000_000
 

@@ -16,9 +16,9 @@ from report_data import plain
 
 from dml_conformance.conformance import schemas
 from dml_conformance.conformance.schemas import SCHEMAS
-from dml_conformance.reports.certificate import Certificate, CertificateError, VerdictCounts
-from dml_conformance.reports.records import Record, Verdict
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.model.records import Record, Verdict
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.views.certificate import Certificate, CertificateError, VerdictCounts
 from dml_conformance.spec.registry import operators
 
 DOCS = ROOT / "docs" / "schemas"

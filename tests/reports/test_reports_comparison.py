@@ -18,17 +18,17 @@ from report_data import plain
 from test_reports_html import righted
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports import html as html_module
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.changes import ChangeKind
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
-from dml_conformance.reports.report import CampaignCell, CampaignReport, DifferenceGroup, RuleRow
-from dml_conformance.reports.store import Store, StoreError, StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import CellVerdict, Summary, case_size
-from dml_conformance.reports.text import binary_size, share_of_copy
-from dml_conformance.reports.writing import OutputError
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import CellVerdict, Summary, case_size
+from dml_conformance.reports.model.text import binary_size, share_of_copy
+from dml_conformance.reports.output.folder import OutputError
+from dml_conformance.reports.page import html as html_module
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.changes import ChangeKind
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignCell, CampaignReport, DifferenceGroup, RuleRow
+from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 
 
 def stored(path: Path, records: Iterable[Record], **changes: object) -> Path:
@@ -532,7 +532,7 @@ def test_the_command_takes_a_baseline(tmp_path: Path, results: list[Path]) -> No
 
 
 def test_a_store_knows_what_became_of_a_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dml_conformance.reports.store._MAX_PARAMETERS", 2)
+    monkeypatch.setattr("dml_conformance.reports.store.results._MAX_PARAMETERS", 2)
     records = [plain(Verdict.FAIL, case=f"{i}" * 64, answered="reject") for i in range(5)]
     records[3] = replace(records[3], verdict=Verdict.CRASH, answered="")
     with Store(stored(tmp_path / "results.sqlite", records)) as store:

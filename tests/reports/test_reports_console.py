@@ -10,11 +10,11 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from dml_conformance.reports.console import LINE_INTERVAL, SHOWN_FAILURES, STYLES, Progress, Steps, print_summary
-from dml_conformance.reports.records import JUDGED_PHASES, Caches, Phase, Verdict, at_largest_size
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import CellVerdict, Summary
-from dml_conformance.reports.text import level_ranges, share_of_copy
+from dml_conformance.reports.model.records import JUDGED_PHASES, Caches, Phase, Verdict, at_largest_size
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import CellVerdict, Summary
+from dml_conformance.reports.model.text import level_ranges, share_of_copy
+from dml_conformance.reports.views.console import LINE_INTERVAL, SHOWN_FAILURES, STYLES, Progress, Steps, print_summary
 
 
 def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: object) -> str:

@@ -22,17 +22,18 @@ from report_data import plain
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
-from dml_conformance.reports.csv_rows import COLUMNS, CsvWriter, cell
-from dml_conformance.reports.ctrf import ctrf_json
-from dml_conformance.reports.junit import junit_xml
-from dml_conformance.reports.markdown import MAX_CHARACTERS, markdown
-from dml_conformance.reports.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict, at_largest_size
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import FailureKind, Summary
-from dml_conformance.reports.text import share_of_copy
-from dml_conformance.reports.writing import CTRF as CTRF_FILE
-from dml_conformance.reports.writing import FILES, MARKDOWN, OutputFolder, ReportFolder
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Difference, Record, Verdict, at_largest_size
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import FailureKind, Summary
+from dml_conformance.reports.model.text import share_of_copy
+from dml_conformance.reports.output.folder import CTRF as CTRF_FILE
+from dml_conformance.reports.output.folder import FILES, MARKDOWN, OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views.csv_rows import COLUMNS, CsvWriter, cell
+from dml_conformance.reports.views.ctrf import ctrf_json
+from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.markdown import MAX_CHARACTERS, markdown
 
 NASTY = "[x](javascript:1)\x1b[2J\x07 <script>alert(1)</script> @team `tick` |pipe| \u202e\ud800 ```"
 
@@ -136,7 +137,7 @@ def test_markdown_has_the_matrix_and_every_failure(faulty: Summary) -> None:
     for operator in faulty.campaign.operators:
         row = next(line for line in lines if line.startswith(f"| {operator} | ") and ("✓" in line or "✗" in line))
         cells = [cell for cell in faulty.matrix() if cell.operator == operator]
-        told = [f"{c.verdict.symbol} {c.failures}" if c.failures else c.verdict.symbol for c in cells]
+        told = [f"{c.verdict.symbol} {c.counts.failed}" if c.counts.failed else c.verdict.symbol for c in cells]
         assert row.strip("| ").split(" | ")[1:] == told
     for group in faulty.failure_groups(*FailureKind):
         assert f"### {group.operator} {group.rule}" in lines

@@ -15,14 +15,14 @@ import report_data
 from html_page import Page
 from report_data import plain
 
-from dml_conformance.reports import html as html_module
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.html import MAX_PAGE, report_html
-from dml_conformance.reports.records import Caches, Caveat, Record, Verdict, at_largest_size
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import CellVerdict, Conformance, FailureKind, Summary
-from dml_conformance.reports.text import brief_seconds, share_of_copy
+from dml_conformance.reports.model.records import Caches, Caveat, Record, Verdict, at_largest_size
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureKind, Summary
+from dml_conformance.reports.model.text import brief_seconds, share_of_copy
+from dml_conformance.reports.page import html as html_module
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.html import MAX_PAGE, report_html
+from dml_conformance.reports.page.report import CampaignReport
 
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
 
@@ -201,7 +201,7 @@ def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
     for (attributes, text), cell in zip(cells, summary.matrix(), strict=True):
         assert attributes["title"].startswith(f"{cell.operator} at {cell.level}: {cell.verdict}; ")
         assert text.startswith(cell.verdict.symbol)
-        word = f"{cell.failures:,} differ" if cell.failures else cell.verdict.word
+        word = f"{cell.counts.failed:,} differ" if cell.counts.failed else cell.verdict.word
         assert text.endswith(word)
 
 
@@ -339,7 +339,7 @@ def test_cells_and_counts_lead_to_their_cases(page: Page) -> None:
     links = {attributes["href"] for attributes, _ in page.all("a")}
     summary = report_data.summary_of(report_data.some_faulty())
     for cell in summary.matrix():
-        verdict = "&verdict=differs" if cell.failures else ""
+        verdict = "&verdict=differs" if cell.counts.failed else ""
         assert not cell.counts or f"#cases?operator={cell.operator}&level={cell.level}{verdict}" in links
     group = max(summary.failures.values(), key=lambda group: group.count)
     first = next(text for _, text in page.all("li") if text.startswith(f"{group.count:,} cases"))

@@ -9,10 +9,10 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.junit import NO_RULE, junit_xml
-from dml_conformance.reports.records import Phase, Record, Verdict
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import SAMPLES_PER_TEST, Summary
+from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import SAMPLES_PER_TEST, Summary
+from dml_conformance.reports.views.junit import NO_RULE, junit_xml
 
 # The form of the Jenkins xUnit plugin's JUnit schema: the children of each element, in order where it is a sequence,
 # and its attributes (required, optional).

@@ -11,13 +11,14 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.coverage import SHADES, Heat, rules_by_phase, types_by_rank_and_level
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.plots import MARKERS, PANEL, Roofline, roofline, speed_tables
-from dml_conformance.reports.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.text import share_of_copy
+from dml_conformance.reports.model.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.model.text import share_of_copy
+from dml_conformance.reports.page.coverage import SHADES, Heat, rules_by_phase, types_by_rank_and_level
+from dml_conformance.reports.page.drawing import MARKERS, PANEL
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.plots import Roofline, roofline, speed_tables
+from dml_conformance.reports.page.report import CampaignReport
 
 KIB, MIB = 1 << 10, 1 << 20
 

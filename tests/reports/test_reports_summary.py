@@ -10,11 +10,10 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.digests import Digests
-from dml_conformance.reports.records import JUDGED_PHASES, Ending, Phase, Record, Verdict
-from dml_conformance.reports.store import Store, StoreWriter
-from dml_conformance.reports.stream import FanOut, StreamError
-from dml_conformance.reports.summary import (
+from dml_conformance.reports.model.digests import Digests
+from dml_conformance.reports.model.records import JUDGED_PHASES, Ending, Phase, Record, Verdict
+from dml_conformance.reports.model.stream import FanOut, StreamError
+from dml_conformance.reports.model.summary import (
     MAX_REASONS,
     OTHER_REASONS,
     SAMPLES_PER_GROUP,
@@ -25,6 +24,7 @@ from dml_conformance.reports.summary import (
     Summary,
     failure_kind,
 )
+from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.spec.rules import Category
 
 ONE_CELL = {"operators": ("GATHER",), "levels": ("3_0",)}
@@ -128,7 +128,7 @@ def test_the_stream_and_the_store_give_the_same_summary(tmp_path: Path) -> None:
     streamed = Summary()
     report_data.feed(FanOut(StoreWriter(tmp_path / "r.sqlite"), streamed), report_data.some_faulty())
     with Store(tmp_path / "r.sqlite") as store:
-        stored = Summary.of_store(store)
+        stored = store.summary()
     for attribute in ("counts", "tests", "decisions", "coverage", "failures", "observed", "reasons", "throughputs"):
         assert getattr(stored, attribute) == getattr(streamed, attribute), attribute
     assert stored.headline() == streamed.headline()
@@ -223,8 +223,8 @@ def test_what_is_not_claimed() -> None:
     backend = {**backend, "levels": ["3_0"], "operators": ["GATHER"], "enforces": ["shape", "execution"]}
     summary = summed(operators=("GATHER", "TILE"), levels=("2_1", "3_0"), backend={**backend, "executes": False})
     not_claimed = summary.not_claimed()
-    assert not_claimed.operators == ("TILE",)
-    assert not_claimed.levels == ("2_1",)
+    assert not_claimed.operators == ["TILE"]
+    assert not_claimed.levels == ["2_1"]
     assert "execution" in not_claimed.categories
     assert "shape" not in not_claimed.categories
     assert {"TENSOR.sizes", "GATHER.axis-range", "GATHER.values"} <= set(not_claimed.rules)
@@ -295,7 +295,7 @@ def test_memory_does_not_follow_the_number_of_failures() -> None:
 
 
 def test_samples_of_tests_are_capped_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dml_conformance.reports.summary.MAX_TEST_SAMPLES", 5)
+    monkeypatch.setattr("dml_conformance.reports.model.summary.MAX_TEST_SAMPLES", 5)
     summary = summed(*(plain(Verdict.FAIL, rule=f"GATHER.rule-{i}") for i in range(9)))
     assert [len(test.samples) for test in summary.tests.values()] == [1] * 5 + [0] * 4
 

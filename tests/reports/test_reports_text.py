@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dml_conformance.backends.foreign_text import encodable, one_line, printable
-from dml_conformance.reports.text import duration, level_ranges, pretty_json
+from dml_conformance.reports.model.text import duration, level_ranges, pretty_json
 from dml_conformance.spec.levels import Level
 
 LEVELS = [level.label for level in Level]

@@ -10,18 +10,11 @@ import msgspec
 import pytest
 import report_data
 
-from dml_conformance.reports import stream, writing
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.certificate import Certificate
-from dml_conformance.reports.failures import FAILURES
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.junit import junit_xml
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.resuming import ResumeError, check_same, check_same_campaign
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import Conformance, Summary
-from dml_conformance.reports.writing import (
+from dml_conformance.reports.model import stream
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Conformance, Summary
+from dml_conformance.reports.output import reports as writing
+from dml_conformance.reports.output.folder import (
     CERTIFICATE,
     FILES,
     JUNIT,
@@ -29,9 +22,17 @@ from dml_conformance.reports.writing import (
     RESULTS,
     OutputError,
     OutputFolder,
-    ReportFolder,
     WriteError,
 )
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.store.resuming import ResumeError, check_same, check_same_campaign
+from dml_conformance.reports.views.certificate import Certificate
+from dml_conformance.reports.views.failures import FAILURES
+from dml_conformance.reports.views.junit import junit_xml
 
 # The records of these tests fail, so there is the folder of failing cases, too.
 ALL = (*FILES, FAILURES)

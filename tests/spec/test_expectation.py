@@ -8,7 +8,7 @@ import pytest
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Within, in_order, nans
 
-NARROW = [data_type for data_type in DataType if data_type.size in (1, 2)]
+NARROW = [data_type for data_type in DataType if data_type.bits in (8, 16)]
 EVERY = {1: np.arange(2**8, dtype="<u1"), 2: np.arange(2**16, dtype="<u2")}
 
 

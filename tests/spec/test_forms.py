@@ -12,7 +12,9 @@ from five_operators import GatherDesc, TileDesc
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
+from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
+from dml_conformance.spec.validator import decide
 
 GATHER: dict[str, Any] = {
     "type": "DML_OPERATOR_GATHER",
@@ -97,7 +99,7 @@ def test_a_null_tensor_is_read_back() -> None:
         changed(GATHER, "desc.InputTensor.Strides", None),
         changed(GATHER, "desc.InputTensor.DimensionCount", 2),
         changed(GATHER, "desc.InputTensor.TotalTensorSizeInBytes", 24),
-        changed(GATHER, "desc.InputTensor.TotalTensorSizeInBytes", 0),
+        changed(GATHER, "desc.InputTensor.TotalTensorSizeInBytes", None),
         changed(GATHER, "desc.InputTensor.GuaranteedBaseOffsetAlignment", 0),
         changed(GATHER, "desc.InputTensor.Type", "DML_TENSOR_TYPE_BUFFER"),
     ],
@@ -113,6 +115,15 @@ def test_count_of_an_array_may_be_left_out() -> None:
     assert desc.repeats == (2,)
     assert desc_from_json(changed(TILE, "desc.RepeatsCount", 1)) == desc
     assert desc.input_tensor.total_tensor_size_in_bytes == 4  # three bytes, rounded up
+
+
+def test_a_total_size_of_0_is_one_that_is_too_small() -> None:
+    """Read by way of the form for text alone, and as a value; a tensor that is written is read as it was."""
+    given = changed(GATHER, "desc.InputTensor.TotalTensorSizeInBytes", 0)
+    desc = desc_from_json(given)
+    assert desc.input_tensor.total_tensor_size_in_bytes == 0
+    assert desc_from_json(desc_to_json(desc)) == desc
+    assert decide(desc, HIGHEST).rules == ("TENSOR.total-size",)
 
 
 def test_no_size_is_computed_where_it_could_not_be_held() -> None:

@@ -61,6 +61,15 @@ def test_a_model() -> None:
     assert found.skipped == (("dispatchables.shader", "hlsl"), ("dispatchables.gemm", "DML_OPERATOR_GEMMA"))
 
 
+def test_dxdispatch_computes_a_total_size_of_0() -> None:
+    """Of tensors wherever they sit, in a model alone."""
+    given = json.loads(TEXT)
+    for tensor in ("InputTensor", "IndicesTensor", "OutputTensor"):
+        given["desc"][tensor]["TotalTensorSizeInBytes"] = 0
+    assert read(model(a=given)).operators[0].desc == EXAMPLE
+    assert read(json.dumps(given)).operators[0].desc != EXAMPLE
+
+
 def test_a_case_is_a_descriptor() -> None:
     case = examples()["GATHER/2"].case(Level.L3_0)
     assert read(json.dumps(case.to_json())).operators[0].desc == EXAMPLE

@@ -14,14 +14,19 @@ from dml_conformance.spec.field_kinds import ArrayKind
 from dml_conformance.spec.history import history
 from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import OperatorSpec
-from dml_conformance.spec.operator_facts import TableSource
-from dml_conformance.spec.registry import every_operator, families, operator, operators, rules, rules_of, spec_of
+from dml_conformance.spec.operator_facts import TableSource, operator_facts
+from dml_conformance.spec.registry import families, operator, operators, rules, rules_of, spec_of
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
+from dml_conformance.spec.statements import all_statements
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, TENSOR_RULES
 
 FACTS = SHARED / "directml-facts" / "operators.json"
 SPECS = list(operators().values())
 RULES = list(rules().values())
+
+
+# Tensors whose data types the page's table has wrong, so that all are left open; see MULTIHEAD_ATTENTION1-6.
+OF_WRONG_TYPES = {("MULTIHEAD_ATTENTION1", "PastSequenceLengthsTensor")}
 
 
 def by_name(spec: OperatorSpec) -> str:
@@ -34,10 +39,9 @@ def by_id(rule: Rule) -> str:
 
 def test_operators_are_found_and_in_the_order_of_the_header() -> None:
     assert {"GATHER", "TILE", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"} <= set(operators())
-    for found in (operators(), every_operator()):
-        values = [spec.type_value for spec in found.values()]
-        assert values == sorted(values)
-    assert len(every_operator()) == 177
+    values = [spec.type_value for spec in operators().values()]
+    assert values == sorted(values)
+    assert set(operators()) == set(operator_facts())
     assert set(families()) == set(operators())
 
 
@@ -45,18 +49,16 @@ def test_operators_are_found_and_in_the_order_of_the_header() -> None:
 def test_an_operator_is_found_by_both_names_and_by_its_descriptor(spec: OperatorSpec) -> None:
     assert operator(spec.name) is operator(spec.dml_name) is spec
     assert spec.desc.operator == spec.name
-    assert every_operator()[spec.name] is spec
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("CONV", "unknown operator 'CONV'; `dml-conformance operators` says which are judged"),
+        ("CONV", "unknown operator 'CONV'; `dml-conformance operators` lists those of DirectML.h"),
         ("TILES", "unknown operator 'TILES'; did you mean TILE\\?"),
-        ("LSTM", "operator LSTM is not judged yet, only its facts are known; `dml-conformance operators` says which"),
     ],
 )
-def test_an_operator_that_is_not_judged_is_an_error_that_says_which_are(name: str, message: str) -> None:
+def test_an_operator_that_directml_lacks_is_an_error_that_says_which_it_has(name: str, message: str) -> None:
     with pytest.raises(KeyError, match=message):
         operator(name)
 
@@ -141,6 +143,19 @@ def test_rules_of_an_operator_are_its_own_and_the_general_ones(spec: OperatorSpe
     assert any(rule.category is Category.EXECUTION for rule in spec.rules)
 
 
+@pytest.mark.parametrize("spec", SPECS, ids=by_name)
+def test_statements_are_about_rules_and_tensors_that_there_are(spec: OperatorSpec) -> None:
+    said, tensors = all_statements()[spec.name], {field.name for field in spec.tensor_fields}
+    assert {f"{spec.name}.{name}" for name in said.rules} <= {rule.id for rule in spec.own_descriptor_rules}
+    assert {f"{spec.name}.{name}" for name in said.execution} <= {rule.id for rule in spec.execution_rules}
+    assert {*said.groups, *said.ranks, *said.domains, *said.overwrites} <= tensors
+    assert all_statements().keys() == operators().keys()
+
+
+# Types that a tensor's section has and its table lacks, see ADAM_OPTIMIZER-1.
+BESIDE_TABLES = {("ADAM_OPTIMIZER", "TrainingStepTensor"): {"UINT32"}}
+
+
 def facts() -> dict[str, Any]:
     """The collection of facts that the tables were taken from; it is not part of this repository."""
     if not FACTS.is_file():
@@ -173,7 +188,11 @@ def test_tables_and_fields_are_those_on_record(spec: OperatorSpec) -> None:
             for field, (level, table) in product(spec.tensor_fields, own.items()):
                 support, on_record = table[field.name], recorded_tables[level.label][field.name]
                 assert sorted(support.dimension_counts) == on_record["dimension_counts"]
-                assert {data_type.name for data_type in support.data_types} == set(on_record["data_types"])
+                beside = BESIDE_TABLES.get((spec.name, field.name), set())
+                if (spec.name, field.name) in OF_WRONG_TYPES:
+                    assert not support.data_types
+                else:
+                    assert {data_type.name for data_type in support.data_types} == set(on_record["data_types"]) | beside
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)

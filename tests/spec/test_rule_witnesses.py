@@ -9,7 +9,7 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from dml_conformance.conformance.mutate import mutated
+from dml_conformance.conformance.audit.changes import mutated
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.operator import Misfit, inputs, outputs, slots, with_tensors

@@ -88,7 +88,7 @@ def test_unsigned_numbers_have_the_widths_of_their_names() -> None:
 
 def test_sets_of_data_types_are_what_they_are_called() -> None:
     """The pages' lists: all types of up to 32 or 64 bits, but for those of 4."""
-    whole = [data_type for data_type in DataType if data_type.size]
+    whole = [data_type for data_type in DataType if data_type.bits >= 8]
     assert {t for t in whole if t.is_float and t.size <= 4} == FLOATS
     assert {t for t in whole if t.size <= 4} == UP_TO_32_BIT
     assert {t for t in whole if t is not DataType.FLOAT64} == UP_TO_64_BIT_NO_FLOAT64
@@ -103,7 +103,7 @@ def test_five_dimensions_below_3_0_and_eight_from_there_on() -> None:
 
 # Which part of the specification a backend claims with a category. A rule of execution is in none of them.
 CLAIMED = {
-    Category.LEVEL_SUPPORT: {"introduced-in", "data-types", "dimension-counts", "unnamed-data-types"},
+    Category.LEVEL_SUPPORT: {"introduced-in", "data-types", "dimension-counts", "unnamed-data-types", "step-data-type"},
     Category.TENSOR_DESC: {
         *("TENSOR.type", "TENSOR.data-type", "TENSOR.flags", "TENSOR.owned-by-dml"),
         *("TENSOR.dimension-count", "TENSOR.sizes", "TENSOR.element-count"),
@@ -116,6 +116,16 @@ CLAIMED = {
         *("required-tensors", "same-dimension-count", "same-dimension-count-before-4_0"),
         *("same-data-type", "value-data-type", "exponent-data-type", "min-max-data-type", "scale-data-type"),
         *("zero-point", "an-output", "scale-and-bias"),
+        *(
+            "input-given",
+            "key-alone",
+            "quantization-data-types",
+            "outputs",
+            "past-lengths",
+            "past-together",
+            "query-alone",
+        ),
+        "value-alone",
     },
     Category.ATTRIBUTES: {
         *("enumerators", "array-lengths", "array-counts", "axes-range", "above-0", "block-size", "dilations"),
@@ -124,14 +134,28 @@ CLAIMED = {
         *("axis-range", "index-dimensions-range", "input-dimension-count", "indices-dimension-count"),
         *("batch-dimension-count", "batch-dimension-count-meaningful", "repeats-count", "repeats"),
         *("activation-count", "forward-output-padding", "groups"),
+        *("power", "quantization-type", "quantization-count", "decay-rates"),
+        *("channel-count", "head-count-range", "local-size-range", "mask-type", "p-range"),
+        *("key-value-head-count-divides", "key-value-head-count-range", "query-head-count-range"),
+        *("reduction-function", "sample-range", "spatial-scale", "spatial-scales"),
     },
     Category.SHAPE: {
         *("leading-index-sizes", "leading-input-sizes", "output-rank", "output-sizes", "shape-before-2_1"),
+        *("blocks", "step-sizes", "input-first-moment-sizes", "input-second-moment-sizes"),
         *("sizes-off-axis", "tuple-size", "tuple-size-meaningful", "batch-sizes"),
         *("blocks-dimension-count", "bounds", "coordinates", "divisible", "indices-along-axis", "input-sizes"),
         *("lengths-sizes", "reflection-of-one", "same-sizes", "updates-sizes", "values-count"),
         *("window-fits", "window-range", "effective-rank", "channels", "bias-sizes", "filter-sizes", "weight-sizes"),
         *("hidden-init-sizes", "recurrence-sizes", "leading-input-size", "sequence-lengths-sizes"),
+        *("gradient-sizes", "quantization-sizes", "quantization-dimension-count", "zero-point-sizes"),
+        *("a-scale-sizes", "a-zero-point-sizes", "a-zero-points-as-scales", "b-scale-sizes", "b-sizes"),
+        *("b-zero-point-sizes", "b-zero-points-as-scales", "batch-index-count", "cell-mem-init-sizes"),
+        *("filter-scale-sizes", "filter-zero-point-sizes", "filter-zero-points-as-scales", "gradient-count"),
+        *("heads-divide", "input-scale-sizes", "input-zero-point-sizes", "leading-batch-index-sizes"),
+        *("leading-input-state-sizes", "leading-roi-sizes", "mask-sizes", "output-scale-sizes"),
+        *("output-zero-point-sizes", "output-zero-points-as-scales", "past-key-sizes", "past-value-sizes"),
+        *("peephole-sizes", "relative-position-bias-sizes", "roi-columns", "spatial", "spatial-dimensions"),
+        "state-size",
     },
     Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
     Category.EXECUTION: {
@@ -197,8 +221,10 @@ def test_the_limits_of_indices_are_sizes_of_the_indexed_tensor(
 
 def test_the_registry_finds_a_rule_by_its_id() -> None:
     for known in (*TENSOR_RULES, *EXECUTION_RULES, *operators()["TILE"].rules):
-        assert rule(known.id).id == known.id
-        assert rules()[known.id] is rule(known.id)
+        assert rules()[known.id] is rule(known.id) is known
+    for unknown in ("TILE.x", "X.values", ""):
+        with pytest.raises(KeyError):
+            rule(unknown)
 
 
 def test_all_that_the_registry_offers_is_exported() -> None:
@@ -224,7 +250,7 @@ def test_a_rule_says_where_on_its_page_it_stands() -> None:
     for known in rules().values():
         without = known.source.page in whole_pages or known.id.endswith(".values") or known.id in formulas
         assert bool(known.source.section) or without, known.id
-    assert rule("TENSOR.owned-by-dml").source.section == "DML_TENSOR_FLAG_OWNED_BY_DML"
+    assert rules()["TENSOR.owned-by-dml"].source.section == "DML_TENSOR_FLAG_OWNED_BY_DML"
 
 
 def test_pages_of_functions_and_interfaces_are_in_the_reference_too() -> None:
@@ -294,8 +320,20 @@ _OF_ATTRIBUTES = {
     "steepness-range",
     "fused-activation",
     "fused-steepness",
+    "scale-size",
+    "window-sizes",
+    "block-size",
+    "array-counts",
+    "power",
+    "channel-count",
+    "local-size-range",
+    "p-range",
+    "reduction-function",
+    "sample-range",
+    "quantization-type",
+    "quantization-count",
+    "decay-rates",
 }
-_OF_ATTRIBUTES |= {"scale-size", "window-sizes", "block-size", "array-counts"}
 _SHAPES = CLAIMED[Category.SHAPE] | CLAIMED[Category.ATTRIBUTES] - _OF_ATTRIBUTES
 _CONTENT = {"data-types", "dimension-counts", "same-dimension-count", "same-data-type"}
 _MEASURES = {"TENSOR.total-size", "TENSOR.total-size-rounding"}
@@ -527,11 +565,11 @@ def test_tables_are_told_as_one_count_or_a_range() -> None:
 
 
 def test_statements_name_the_operator_s_own_fields() -> None:
-    assert rule("GATHER.required-tensors").statement.endswith(": InputTensor, IndicesTensor, OutputTensor")
-    assert rule("TILE.same-data-type").statement.startswith("InputTensor and OutputTensor ")
+    assert rules()["GATHER.required-tensors"].statement.endswith(": InputTensor, IndicesTensor, OutputTensor")
+    assert rules()["TILE.same-data-type"].statement.startswith("InputTensor and OutputTensor ")
     batches = "InputDimensionCount - BatchDimensionCount coordinates"
-    assert batches in rule("GATHER_ND1.tuple-size-meaningful").statement
-    assert "more than InputDimensionCount coordinates" in rule("GATHER_ND.tuple-size-meaningful").statement
+    assert batches in rules()["GATHER_ND1.tuple-size-meaningful"].statement
+    assert "more than InputDimensionCount coordinates" in rules()["GATHER_ND.tuple-size-meaningful"].statement
 
 
 def test_every_size_that_is_zero_is_named_and_no_other() -> None:

@@ -19,7 +19,7 @@ from dml_conformance.spec.tensor import (
     span_in_elements,
 )
 
-SIZED = [data_type for data_type in DataType if data_type.size]
+SIZED = [data_type for data_type in DataType if data_type.bits >= 8]
 
 
 def places(sizes: Sequence[int], strides: Sequence[int]) -> list[int]:

@@ -12,7 +12,7 @@ from strength import mutants
 
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.records import NOT_CONFORMANT, Record
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

@@ -32,7 +32,7 @@ from dml_conformance.strategies.values import (
 
 EVERY_PATTERN = dict.fromkeys(pattern for patterns in DOMAINS.values() for pattern in patterns)
 VALUE_PATTERNS = [pattern for pattern in EVERY_PATTERN if pattern not in INDEX_PATTERNS]
-MOVED = [data_type for data_type in DataType if data_type.size]
+MOVED = [data_type for data_type in DataType if data_type.bits >= 8]
 FLOATS = [data_type for data_type in MOVED if data_type.is_float]
 INTEGERS = [data_type for data_type in MOVED if not data_type.is_float]
 INDEX_TYPES = [DataType.INT32, DataType.UINT32, DataType.INT64, DataType.UINT64]
@@ -55,7 +55,10 @@ GOLDEN = {
     "positive": "2d0100d5f91e396cfec507fc95ac7c8ba974c0240b6c9bef81ddb377eae9dceb",
     "cancelling": "b075b444c8a2a7bb95675084b37e2ddb6c9ca936fd5715dda724314764106381",
     "weights": "050633decea4555d9f80807d5c0ecfaeb1a7ad0b46962df59c6d34d270eeab04",
+    "factors": "14324c604ad0aa2e00480b95807761f0b4a42c6b165c8300d47daac04f450b96",
     "scales": "ddb784ef1bf6f804d0ec33cf345bb982c7f1b5230461ca563064032dbc4d85db",
+    "steps": "44b33e20187ecdc4db1d5ed2e1783dff2966ee02a656ecf9f4c2f9d1ffb9a3f8",
+    "counters": "072c6ef94c0d8ac8d16980b1c2a4cab03800c8b7b9027df5a4cf9d2d6ea4529a",
     "in-range": "5cd95fc1003bccbe2af957ef2b55b4eecd6d57fc9f046393718957393e5726f0",
     "boundary": "1b1cbf1e815258a5efe6655ee56457560d25919f2e555f30abf9a65d6bccbe09",
     "repeated": "d8fb2a45a09b758c22c60e1d3d1438b4b0f06b81315f3328dcf31176da500fcc",
@@ -64,6 +67,10 @@ GOLDEN = {
     "out-of-range": "0d6664806136abe0d56df998984ab8f1267fcabeec314ad3dab23f621a2eaa18",
     "far": "3aab93cda8fef4a118e89dc925715e9360359ecf1d60ea068fd0b13cea806488",
     "far-negative": "ce6ba691d8f284a9d924ba262b8598bc51ce822286f79e5be449c90682f24f80",
+    "regions": "d6298f50f08e4bce275905aeab8c67609204bf5fba22de4bc87b557c2ff34296",
+    "fractional-regions": "d030a27182fcbe5ba6a7e478e5e3518385b7cd93d40bdc1f1a874d3160dfc63e",
+    "wide-regions": "db31e4e245ac24010e6e186c469ccc62463a2111400497e68cf43cf79dd42ad8",
+    "outlying-regions": "b67a24fb875c80cade2ce70993e98674a6faa9c30e6c401ef06f0451b29e070e",
 }
 
 
@@ -94,6 +101,18 @@ def test_golden_bytes(pattern: str) -> None:
         for seed in (0, 1, 65535):
             digest.update(fill(tensor, Recipe(pattern, seed), (7, 3, 70_000)))
     assert digest.hexdigest() == GOLDEN[pattern], "the bytes of a pattern have changed; reported cases mean others now"
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_products_of_factors_neither_vanish_nor_overflow(data_type: DataType) -> None:
+    factors = bits(data_type, "factors", 4000, 7).view(NUMPY_TYPE[data_type])
+    if data_type.is_float:
+        products = np.cumprod(factors.astype(np.float64))
+        assert (np.abs(products) > 1 / 16).all()
+        assert (np.abs(products) < 16).all()
+        assert 0.4 < (factors < 0).mean() < 0.6
+    else:
+        assert np.cumprod(factors, dtype=factors.dtype).all()
 
 
 @pytest.mark.parametrize("pattern", [*VALUE_PATTERNS, *INDEX_PATTERNS])

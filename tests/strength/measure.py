@@ -16,7 +16,7 @@ from dml_conformance.conformance.campaign.budget import BUDGETS, Budget
 from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge, Judgement
 from dml_conformance.conformance.judge.simplify import simplest
-from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Verdict
+from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level

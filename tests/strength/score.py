@@ -17,8 +17,8 @@ import msgspec
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.strength import Totals
-from dml_conformance.reports.records import JUDGED_PHASES
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.records import JUDGED_PHASES
+from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import rules_of
 from dml_conformance.strategies.boundaries import boundary_cases

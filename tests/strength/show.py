@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
-from dml_conformance.reports.records import JUDGED_PHASES
+from dml_conformance.reports.model.records import JUDGED_PHASES
 from strength.measure import BY_RULE
 from strength.mutants import FAMILIES
 from strength.score import PROMISED, Score, ScoreRow

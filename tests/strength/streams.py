@@ -23,7 +23,7 @@ from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
 from dml_conformance.conformance.judge.memory import Expected, OutputMemory
 from dml_conformance.conformance.judge.search import quiet_settings
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -339,14 +338,6 @@ def is_first() -> bool:
             file.unlink()
             return True
     return False
-
-
-class DiesDrawing(ReferenceBackend):
-    """Says what it has drawn from NumPy's and Python's own generators."""
-
-    def execute(self, *arguments: Any) -> None:
-        print(np.random.randint(2**62), random.randrange(2**62), flush=True)
-        os.abort()
 
 
 class Batches(ReferenceBackend):

@@ -9,9 +9,9 @@ from typing import Any
 from click.testing import CliRunner, Result
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports.records import Record
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
+from dml_conformance.reports.store.results import Store
 
 MEASURED = {"started", "finished", "seconds", "content", "throughput"}
 # For a process of its own. One that was started in the background ignores Ctrl-C, and so would its children.

@@ -9,7 +9,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports.store import Store
+from dml_conformance.reports.store.results import Store
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'

@@ -25,8 +25,8 @@ import dml_conformance.conformance.cli.certify
 import dml_conformance.conformance.cli.run  # noqa: F401 - both are loaded before any process is forked
 from dml_conformance.conformance.campaign import driver
 from dml_conformance.conformance.cli import main
-from dml_conformance.reports import store
-from dml_conformance.reports.store import StoreWriter
+from dml_conformance.reports.store import results as store
+from dml_conformance.reports.store.results import StoreWriter
 
 KINDS = RECORD, SQL, FILE = "record", "sql", "file"
 FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate")

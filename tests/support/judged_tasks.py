@@ -5,33 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dml_conformance.conformance.campaign.engine import Engine
-from dml_conformance.conformance.workers.executor import BlockExecutor, RemoteExecutor
+from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
-from dml_conformance.reports.records import Record
-from dml_conformance.reports.stream import FanOut
+from dml_conformance.reports.model.encoded import decode_records
+from dml_conformance.reports.model.records import Record
 
 
-class Collector(FanOut):
-    """A stream that keeps its records."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Record] = []
-
-    def record(self, record: Record) -> None:
-        self.records.append(record)
-
-
-def judge_tasks(executor: BlockExecutor, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
+def judge_tasks(executor: Executor, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
     """For each task, in order, the records of each backend."""
-    if isinstance(executor, RemoteExecutor):
-        for _, by_backend in executor.encoded(tasks):
-            yield [[record.whole() for record in records] for records in by_backend]
-        return
-    for task in tasks:
-        streams = [Collector() for _ in executor.capabilities()]
-        executor.feed([task], streams)
-        yield [stream.records for stream in streams]
+    for _, outcome in executor.outcomes(tasks):
+        yield [[record.whole() for record in decode_records(judged.records)] for judged in outcome.backends]
 
 
 def tasks_left(engine: Engine) -> Iterator[Task]:

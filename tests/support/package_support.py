@@ -19,11 +19,11 @@ from dml_conformance.conformance.packages.make import PackageFolder, manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed
 from dml_conformance.conformance.packages.verify import Verification, verify
 from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
+from dml_conformance.reports.model.records import Campaign, Record
+from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
 from dml_conformance.reports.package.forms import Stated, Waiver
-from dml_conformance.reports.records import Campaign, Record
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import OutputFolder
+from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading

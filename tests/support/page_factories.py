@@ -27,8 +27,7 @@ from dml_conformance.documents.read.model import (
     Value,
 )
 from dml_conformance.spec.examples import Example, examples
-from dml_conformance.spec.operator import OperatorSpec
-from dml_conformance.spec.operator_facts import Role, SupportTable, operator_facts
+from dml_conformance.spec.operator import Field, OperatorSpec
 from dml_conformance.spec.registry import operator
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -49,7 +48,9 @@ def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], lin
     numbers = str(listed[0]) if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
     texts = (tensor, kind, numbers, ", ".join(types))
     cells = tuple(Quoted(text, Place(line, 1 + 20 * i)) for i, text in enumerate(texts))
-    return LevelRow(cells, tensor, kind, tuple(listed), tuple(types))
+    is_optional = kind.startswith("Optional ")
+    bare = kind.removeprefix("Optional ").capitalize()
+    return LevelRow(cells, tensor, bare, tuple(listed), tuple(types), optional=is_optional)
 
 
 def translated_row(
@@ -172,11 +173,15 @@ def page_of(name: str) -> Page:
     """A page of an operator that says what the registry does, with one example of four dimensions. No fault in it."""
     spec = operator(name)
     fields = registered_types(spec)
+    registered = {field.name: field for field in spec.fields}
     page = bare_page(
         name,
         f"{name.lower()}.md",
         title=quoted(f"DML_{name}_OPERATOR_DESC structure", 1),
-        declarations=tuple(Declaration(field, kind, Place(10 + n, 3)) for n, (field, kind) in enumerate(fields)),
+        declarations=tuple(
+            Declaration(name, kind, Place(10 + n, 3), *_annotations(registered.get(name)))
+            for n, (name, kind) in enumerate(fields)
+        ),
         members=tuple(_member(name, field, kind, 20 + 10 * n) for n, (field, kind) in enumerate(fields)),
         introduced_in=spec.introduced_in.label,
         availability=(quoted(f"This operator was introduced in DML_FEATURE_LEVEL_{spec.introduced_in}.", 120),),
@@ -215,32 +220,6 @@ def published_page(name: str) -> Page:
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])
     return with_passages(page)
-
-
-def page_of_facts(name: str) -> Page:
-    """A page of any operator that says what the facts say, and has no section on a field."""
-    facts = operator_facts()[name]
-    availability = f"This operator was introduced in DML_FEATURE_LEVEL_{facts.introduced_in}."
-    return bare_page(
-        name,
-        f"{name.lower()}.md",
-        structure=facts.structure,
-        title=quoted(f"{facts.structure} structure"),
-        declarations=tuple(Declaration(f.name, f.type, Place(10 + n, 3)) for n, f in enumerate(facts.fields)),
-        introduced_in=facts.introduced_in,
-        availability=(quoted(availability, 120),),
-        tables=tuple(_known_table(name, known, 200 + 20 * n) for n, known in enumerate(reversed(facts.support_tables))),
-    )
-
-
-def _known_table(name: str, known: SupportTable, line: int) -> LevelTable:
-    roles = {field.name: field.role for field in operator_facts()[name].fields}
-    kinds = {name: "Output" if role in (Role.OUTPUT, Role.OUTPUTS) else "Input" for name, role in roles.items()}
-    rows = [
-        row(tensor, kinds[tensor], sorted(support.dimension_counts), sorted(t.name for t in support.data_types))
-        for tensor, support in known.rows.items()
-    ]
-    return table(known.level.label, rows, line)
 
 
 def unknown_page() -> Page:
@@ -282,7 +261,7 @@ def change_row(page: Page, level: str, field: str, variant: str = "", **changes:
         rows = [
             row(
                 changes.get("tensor", r.tensor),
-                changes.get("kind", r.kind),
+                changes.get("kind", f"Optional {r.kind}" if r.optional else r.kind),
                 changes.get("counts", r.dimension_counts),
                 changes.get("types", r.data_types),
                 r.place.line,
@@ -363,6 +342,11 @@ def _member(operator_name: str, field: str, kind: str, line: int) -> FieldSectio
     )
 
 
+def _annotations(field: Field | None) -> tuple[bool, str]:
+    """Whether a declaration has that it may be null, and which field it has as an array's length."""
+    return (False, "") if field is None else (field.optional, field.count_field or "")
+
+
 def _constraints(spec: OperatorSpec) -> tuple[Quoted, ...]:
     said = (("DimensionCount", spec.rank_groups), ("DataType", spec.type_groups))
     groups = [(prop, fields) for prop, of_one in said for fields in of_one.values() if len(fields) > 1]
@@ -380,7 +364,7 @@ def _tables(spec: OperatorSpec) -> tuple[LevelTable, ...]:
         rows = [
             row(
                 field.name,
-                "Output" if field.is_output else "Input",
+                ("Optional " if field.optional else "") + ("Output" if field.is_output else "Input"),
                 sorted(content[field.name].dimension_counts),
                 [data_type.name for data_type in sorted(content[field.name].data_types)],
                 line + 3 + i,

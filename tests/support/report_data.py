@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 from five_operators import FIVE
 
-from dml_conformance.reports.cases import Cases
-from dml_conformance.reports.records import (
+from dml_conformance.reports.model.records import (
     Caches,
     Campaign,
     Caveat,
@@ -30,9 +29,10 @@ from dml_conformance.reports.records import (
     Verdict,
     describe_rules,
 )
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.stream import Consumer, FanOut
-from dml_conformance.reports.summary import Summary
+from dml_conformance.reports.model.stream import Consumer, FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

@@ -3,13 +3,16 @@ ones, intervals and elements that are free."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dml_conformance.backends.reference.operators import OPERATORS, as_bits, as_numbers
+from dml_conformance.backends.reference import operators as families_of_reference
+from dml_conformance.backends.reference.operators import as_bits, as_numbers
 from dml_conformance.spec import descriptor, registry
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
@@ -88,9 +91,12 @@ def sample_operators(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(descriptor.descriptor_classes(), name, descriptor._class(name, facts))
         values = Rule(f"{name}.values", Category.EXECUTION, "as the test says", Source("directml-operators"))
         spec = operator_spec(name, shape=shapes[name], execution_rules=(values,))
-        for specs in (registry.operators(), registry.every_operator(), SPEC_OF_NAME):
+        for specs in (registry.operators(), SPEC_OF_NAME):
             monkeypatch.setitem(specs, name, spec)
         for rule in spec.rules:
             monkeypatch.setitem(registry.rules(), rule.id, rule)
-    monkeypatch.setitem(OPERATORS, "RAMPS", ramps)
-    monkeypatch.setitem(OPERATORS, "HALVES", halves)
+    family = ModuleType("samples")
+    family.OPERATORS = {"RAMPS": ramps, "HALVES": halves}  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, f"{families_of_reference.__name__}.{family.__name__}", family)
+    for name in FIELDS:
+        monkeypatch.setitem(registry.families(), name, family.__name__)

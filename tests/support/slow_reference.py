@@ -42,9 +42,15 @@ class Memory(NamedTuple):
     tensor: TensorDesc
 
     def element(self, coordinates: Coordinates) -> bytes:
-        """The bytes of the element at these coordinates."""
-        place, width = dot(coordinates, strides_of(self.tensor)), BYTES[self.tensor.data_type]
+        """The bytes of the element at these coordinates; of 4 bits one with its sign, or zeros, before it."""
+        place, data_type = dot(coordinates, strides_of(self.tensor)), self.tensor.data_type
         assert all(0 <= c < size for c, size in zip(coordinates, self.tensor.sizes, strict=True)), coordinates
+        if data_type in (DataType.UINT4, DataType.INT4):
+            assert place // 2 < self.tensor.total_tensor_size_in_bytes
+            low, high = self.data[place // 2] % 16, self.data[place // 2] // 16
+            half = high if place % 2 else low
+            return bytes([half + 240 if half > 7 and data_type is DataType.INT4 else half])
+        width = BYTES[data_type]
         assert (place + 1) * width <= self.tensor.total_tensor_size_in_bytes
         return self.data[place * width : (place + 1) * width]
 

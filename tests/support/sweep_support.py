@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.digests import Digests
-from dml_conformance.reports.records import Record
+from dml_conformance.reports.model.digests import Digests
+from dml_conformance.reports.model.records import Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.cases import applicable_rules, numbered_case

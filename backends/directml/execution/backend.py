@@ -24,7 +24,7 @@ from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
 
 
-class ExecutingBackend(DirectmlBackend):
+class DeviceBackend(DirectmlBackend):
     """The real library on a Direct3D 12 device.
 
     Library and device live in a process of their own. A crash, a device removed or a case that takes too long costs

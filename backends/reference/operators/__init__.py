@@ -8,22 +8,30 @@ arrays of bit patterns, and returns the outputs by slot, as arrays or as expecta
 from __future__ import annotations
 
 import importlib
-import pkgutil
-from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits, as_numbers, bits
-from dml_conformance.backends.reference.parts import Cut
+from dml_conformance.backends.reference.parts import Cuts
+from dml_conformance.spec.registry import families
 
-__all__ = ["CUTS", "OPERATORS", "Arrays", "Compute", "as_bits", "as_numbers", "bits"]
-
-
-def _stated(name: str) -> Iterator[tuple[str, Any]]:
-    """What the modules export by this name."""
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            yield from getattr(importlib.import_module(f"{__name__}.{module.name}"), name, {}).items()
+__all__ = ["Arrays", "Compute", "as_bits", "as_numbers", "bits", "compute_of", "cut_of"]
 
 
-OPERATORS: dict[str, Compute] = dict(_stated("OPERATORS"))
-CUTS: dict[str, Cut] = dict(_stated("CUTS"))
+def _family(operator: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{families()[operator]}")
+
+
+def compute_of(operator: str) -> Compute:
+    """What computes an operator.
+
+    Raises:
+        KeyError: DirectML has no such operator.
+    """
+    found: Compute = _family(operator).OPERATORS[operator]
+    return found
+
+
+def cut_of(operator: str) -> Cuts | None:
+    """How an operator's outputs are cut into parts that are computed alone; None where they are not."""
+    found: Cuts | None = getattr(_family(operator), "CUTS", {}).get(operator)
+    return found

@@ -9,13 +9,33 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from dml_conformance.backends.reference.floats import Array
-from dml_conformance.spec.operators._windows import FIRST, Window
+from dml_conformance.spec.operator import Misfit
+from dml_conformance.spec.operators._windows import FIRST, Window, windows_of
 
 
 def seen(window: Window, length: int, count: int) -> Array:
     """By window and element of it, the place along a dimension of `length` elements; `length` is the padding."""
     places = np.arange(count)[:, None] * window.stride + np.arange(window.size) * window.dilation - window.before
     return np.where((places >= 0) & (places < length), places, length)
+
+
+def known_windows(desc: Any, sizes: Sequence[int], spatial: int) -> tuple[Window, ...]:
+    """What slides along each spatial dimension, of windows of these sizes."""
+    found = windows_of(desc, sizes, spatial)
+    assert not isinstance(found, Misfit), "the shapes follow from a valid descriptor"
+    return found
+
+
+def windows_seen(desc: Any, image: Sequence[int], pooled: Sequence[int]) -> tuple[tuple[Window, ...], list[Array]]:
+    """What slides over an image of these sizes, and the places that it sees along each spatial dimension; see `seen`.
+
+    Args:
+        desc: has the windows' sizes as WindowSize.
+        image: its sizes, batch and channels too.
+        pooled: those of a tensor with an element for each window.
+    """
+    windows = known_windows(desc, desc.window_size, len(image) - FIRST)
+    return windows, [seen(*each) for each in zip(windows, image[FIRST:], pooled[FIRST:], strict=True)]
 
 
 def seeing(window: Window, length: int, count: int) -> Array:

@@ -12,16 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate, either
 from dml_conformance.backends.reference.floats import Array
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated
-from dml_conformance.backends.reference.operators._windows import gathered, seeing, seen
+from dml_conformance.backends.reference.operators._quantized import (
+    as_float32,
+    as_int32,
+    has_no_int32,
+    has_no_quotient,
+    numbers_of,
+    over,
+    quantized,
+)
+from dml_conformance.backends.reference.operators._windows import gathered, known_windows, seeing, seen
 from dml_conformance.spec.accuracy import Profile
-from dml_conformance.spec.expectation import Mask
+from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.operator import Misfit
-from dml_conformance.spec.operators._windows import FIRST, windows_of
+from dml_conformance.spec.operators._windows import FIRST
 
 MODE, DIRECTION = enumeration("DML_CONVOLUTION_MODE"), enumeration("DML_CONVOLUTION_DIRECTION")
 
@@ -36,8 +44,7 @@ def convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
     data_type, groups, output = desc.output_tensor.data_type, desc.group_count, desc.output_tensor.sizes
     numbers, filters = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "filter_tensor"))
     lengths, shown, backward = numbers.shape[FIRST:], output[FIRST:], desc.direction == DIRECTION.BACKWARD
-    windows = windows_of(desc, filters.shape[FIRST:], len(lengths))
-    assert not isinstance(windows, Misfit), "the shapes follow from a valid descriptor"
+    windows = known_windows(desc, filters.shape[FIRST:], len(lengths))
     places = [(seeing if backward else seen)(*each) for each in zip(windows, lengths, shown, strict=True)]
     if desc.mode == MODE.CONVOLUTION:
         filters = np.flip(filters, tuple(range(FIRST, filters.ndim)))
@@ -63,9 +70,67 @@ def convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
             columns = concatenate([columns, evaluation.of(bias)], axis=2)
         found = (rows @ columns).permute(0, 1, 3, 2).reshape(*output)
         found = activated(desc.fused_activation, found, data_type).to(data_type)
-        return _or_anything(found, np.broadcast_to(is_open, output)) if is_open.any() else found
+        return found.opened(np.broadcast_to(is_open, output))
 
     return {"output_tensor": sums}
+
+
+def convolution_integer(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+    """output[n, o, b] = sum((input[n, c, b * Strides + w * Dilations - StartPadding] - input_zero_point)
+    * (filter[o, c, w] - filter_zero_point[o])), open beyond INT32"""
+    rows, columns = _integer_factors(desc, arrays)
+    return {"output_tensor": as_int32(_in_place(rows @ columns, desc))}
+
+
+def quantized_convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[n, o, b] = clamp(round((sum(input * filter, less their zero points) + bias[o]) * input_scale
+    * filter_scale[o] / scale) + zero_point, least, largest), ties to even"""
+    rows, columns = _integer_factors(desc, arrays)
+    bias, of_input, of_filter, scale = (
+        _by_channel(numbers_of(desc, arrays, f"{name}_tensor"), desc.group_count)
+        for name in ("bias", "input_scale", "filter_scale", "output_scale")
+    )
+    sums = rows @ columns
+    with np.errstate(all="ignore"):
+        is_open = has_no_quotient((of_input, of_filter, of_input * of_filter), scale)
+        is_open = has_no_int32(sums) | has_no_int32(sums + bias) | is_open
+
+    def expected(profile: Profile) -> Expectation:
+        evaluation = Evaluation(profile)
+        x, y, of_x, of_y, by = map(evaluation.of, (rows, columns, of_input, of_filter, scale))
+        added, factor = as_float32(evaluation.of(bias)), of_x * of_y
+        total = x @ y + added
+        scaled = (x * of_x) @ (y * of_y) + added * factor
+        found = either(over(either(scaled, total * factor), by), total * over(factor, by))
+        point = numbers_of(desc, arrays, "output_zero_point_tensor").reshape(-1)[0]
+        return quantized(found, point, desc.output_tensor.data_type, is_open).each(partial(_in_place, desc=desc))
+
+    return {"output_tensor": expected}
+
+
+def _integer_factors(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+    """What windows see, in rows by batch, group and place, and the weights of each output channel of a group, in
+    columns; both less their zero points, so that the padding is 0."""
+    numbers, filters = (numbers_of(desc, arrays, f"{name}_tensor") for name in ("input", "filter"))
+    points = numbers_of(desc, arrays, "filter_zero_point_tensor").reshape(-1, *(1,) * (filters.ndim - 1))
+    numbers = numbers - numbers_of(desc, arrays, "input_zero_point_tensor").reshape(-1)[0]
+    windows, output = known_windows(desc, filters.shape[FIRST:], filters.ndim - FIRST), desc.output_tensor.sizes
+    places = [seen(*each) for each in zip(windows, numbers.shape[FIRST:], output[FIRST:], strict=True)]
+    count = prod(output[FIRST:])
+    rows = gathered(numbers, places).reshape(output[0], desc.group_count, -1, count, prod(filters.shape[FIRST:]))
+    columns = _by_group(filters - points, desc.group_count, False)
+    rows = rows.transpose(0, 1, 3, 2, 4).reshape(output[0], desc.group_count, count, -1)
+    return rows, columns.reshape(1, desc.group_count, -1, columns.shape[-1])
+
+
+def _by_channel(numbers: Array, groups: int) -> Array:
+    """One for all, or one for each output channel of each group, beside their columns."""
+    return numbers.reshape(1, groups if numbers.size > 1 else 1, 1, -1)
+
+
+def _in_place(found: Array, desc: Any) -> Array:
+    """Results by batch, group, place and channel, as the output has them."""
+    return found.transpose(0, 1, 3, 2).reshape(desc.output_tensor.sizes)
 
 
 def _by_group(filters: Array, groups: int, backward: bool) -> Array:
@@ -86,10 +151,8 @@ def _each(operation: Any, parts: list[Array]) -> Mask:
     return np.asarray(reduce(joined, parts))
 
 
-def _or_anything(found: Enclosure, is_open: Mask) -> Enclosure:
-    """Anything in some places."""
-    low, high = (np.where(is_open, end, of) for end, of in ((-np.inf, found.low), (np.inf, found.high)))
-    return Enclosure(found.evaluation, found.value, low, high, found.nan | is_open)
-
-
-OPERATORS: dict[str, Compute] = {"CONVOLUTION": convolution}
+OPERATORS: dict[str, Compute] = {
+    "CONVOLUTION": convolution,
+    "CONVOLUTION_INTEGER": convolution_integer,
+    "QUANTIZED_LINEAR_CONVOLUTION": quantized_convolution,
+}

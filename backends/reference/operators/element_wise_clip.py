@@ -1,4 +1,4 @@
-"""ELEMENT_WISE_CLIP, _CLIP1 and _THRESHOLD: elements held between limits."""
+"""ELEMENT_WISE_CLIP, _CLIP1 and _THRESHOLD: elements held between limits; _CLIP_GRAD and _CLIP_GRAD1, the gradients."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.enclosure import Enclosure, either, where
 from dml_conformance.backends.reference.formula import Formula, scaled
-from dml_conformance.backends.reference.functions import maximum, minimum
+from dml_conformance.backends.reference.functions import maximum, minimum, or_nan
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
@@ -77,6 +77,54 @@ def _held(desc: Any, numbers: Array, *limits: Array) -> dict[str, Any]:
     return {"output_tensor": Formula(formula, (numbers, *limits), desc.input_tensor.data_type, is_chained=is_chained)}
 
 
+def clip_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[c...] = Min < input[c...] < Max ? gradient[c...] : 0, with limits as they are or as the type has them"""
+    numbers, gradient = _numbers_and_gradient(desc, arrays)
+    data_type = desc.input_tensor.data_type
+    if data_type.is_float:
+        least, most = (np.append(_as_floats(limit, data_type), np.float32(limit)) for limit in (desc.min, desc.max))
+        return _passed_between(numbers, gradient, least, most, data_type)
+    low, high = (_as_integer(limit, data_type, np.trunc) for limit in (desc.min, desc.max))
+    if low is None or high is None:
+        return {"output_gradient_tensor": _any_of(gradient, np.zeros_like(gradient))}
+    below, above = (_as_integer(*each) for each in ((desc.min, data_type, np.floor), (desc.max, data_type, np.ceil)))
+    single, zero = numbers.astype(np.float32), numbers.dtype.type(0)
+    is_between = [
+        ((below is None) | (numbers > below)) & ((above is None) | (numbers < above)),
+        (numbers > low) & (numbers < high),
+        (single > np.float32(desc.min)) & (single < np.float32(desc.max)),
+    ]
+    return {"output_gradient_tensor": _any_of(*(np.where(between, gradient, zero) for between in is_between))}
+
+
+def clip_grad_of_type(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[c...] = Min < input[c...] < Max ? gradient[c...] : 0, with limits of the tensors' type"""
+    numbers, gradient = _numbers_and_gradient(desc, arrays)
+    data_type = desc.input_tensor.data_type
+    low, high = (scalar(limit, data_type) for limit in (desc.min, desc.max))
+    if data_type.is_float:
+        return _passed_between(numbers, gradient, np.atleast_1d(low), np.atleast_1d(high), data_type)
+    passed = np.where((numbers > low) & (numbers < high), gradient, numbers.dtype.type(0))
+    return {"output_gradient_tensor": Expectation(passed.view(UNSIGNED[passed.itemsize]))}
+
+
+def _numbers_and_gradient(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+    return as_numbers(arrays["input_tensor"], desc.input_tensor.data_type), as_numbers(
+        arrays["input_gradient_tensor"], desc.input_tensor.data_type
+    )
+
+
+def _passed_between(numbers: Array, gradient: Array, low: Array, high: Array, data_type: DataType) -> dict[str, Any]:
+    """Of a NaN no comparison holds, so that the page's gives the gradient, and its opposite 0."""
+
+    def formula(x: Enclosure, passed: Enclosure, *limits: Enclosure) -> Enclosure:
+        least, most = (either(*(of[n] for n in range(of.shape[0]))) for of in limits)
+        is_below = or_nan(x < most, x, most, value=True)
+        return where(or_nan(x > least, x, least, value=True), where(is_below, passed, 0.0), passed.operand(0.0))
+
+    return {"output_gradient_tensor": Formula(formula, (numbers, gradient, low, high), data_type, is_chained=True)}
+
+
 def _as_floats(limit: float, data_type: DataType) -> Array:
     """The nearest number of the type, and that of the limit held to the largest one, unless it is infinite"""
     with np.errstate(over="ignore"):
@@ -111,5 +159,7 @@ OPERATORS: dict[str, Compute] = {
     "ELEMENT_WISE_CLIP": clip,
     "ELEMENT_WISE_CLIP1": clip_of_type,
     "ELEMENT_WISE_THRESHOLD": threshold,
+    "ELEMENT_WISE_CLIP_GRAD": clip_grad,
+    "ELEMENT_WISE_CLIP_GRAD1": clip_grad_of_type,
 }
 CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, cut_elementwise)

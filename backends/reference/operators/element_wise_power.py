@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
+from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.formula import Formula, scaled
 from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
-from dml_conformance.spec.expectation import Expectation, Numbers
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation, Numbers, Within
 
 # What an exponent is.
 FRACTION, ODD, EVEN = 0.0, 1.0, 2.0
@@ -23,6 +27,8 @@ def pow_tensor(desc: Any, arrays: Arrays) -> dict[str, Any]:
     base = as_numbers(arrays["input_tensor"], data_type)
     exponent = as_numbers(arrays["exponent_tensor"], desc.exponent_tensor.data_type)
     if not data_type.is_float:
+        if desc.scale_bias is None and exponent.dtype.kind == "f":
+            return {"output_tensor": partial(_of_integers_to_floats, data_type, base, exponent)}
         return {"output_tensor": _of_integers(desc, base, exponent)}
     if not desc.exponent_tensor.data_type.is_float:  # it may be rounded to FLOAT32, which changes large ones alone
         return _of_floats(desc, base, exponent, exponent.astype(np.float32))
@@ -92,7 +98,7 @@ def _of_infinities(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbe
 def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:
     """The power, modulo 2^64; free where that is no number of the type"""
     bits = UNSIGNED[base.itemsize]
-    free = np.full(base.shape, desc.scale_bias is not None or exponent.dtype.kind == "f")
+    free = np.full(base.shape, desc.scale_bias is not None)
     if free.all():
         return Expectation(base.view(bits), free=free)
     is_unit = (base == 1) | (base == -1)  # whose negative powers are the positive ones
@@ -104,6 +110,22 @@ def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:
     least, most = desc.input_tensor.data_type.limits
     free |= (exact < least) | (exact > most) | ((exponent < 0) & ~is_unit)
     return Expectation(values.astype(bits), free=free if free.any() else None)
+
+
+@quiet
+def _of_integers_to_floats(data_type: DataType, base: Array, exponent: Array, profile: Profile) -> Expectation:
+    """The power as FLOAT32 has it of the base or of FLOAT32's number nearest to it, cut to a whole number or rounded;
+    free where that is no number of the type"""
+    evaluation = Evaluation(profile)
+    x = evaluation.of(base)
+    found = _power(either(x, x.to(DataType.FLOAT32)), evaluation.of(exponent))
+    low = np.minimum(np.trunc(found.low), np.rint(found.low))
+    high = np.maximum(np.trunc(found.high), np.rint(found.high))
+    least, most = data_type.limits or (0, 0)
+    free = found.nan | ~(low >= least) | ~(high <= most)
+    ends = (np.where(free, 0, end).astype(base.dtype) for end in (low, np.rint(found.value), high))
+    low, values, high = (end.view(UNSIGNED[base.itemsize]) for end in ends)
+    return Expectation(values, free=free if free.any() else None, within=Within(low, high, where=~free))
 
 
 OPERATORS: dict[str, Compute] = {"ELEMENT_WISE_POW": pow_tensor, "ELEMENT_WISE_CONSTANT_POW": pow_constant}

@@ -1,4 +1,4 @@
-"""ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+"""ELEMENT_WISE_QUANTIZE_LINEAR, ELEMENT_WISE_DEQUANTIZE_LINEAR and ELEMENT_WISE_QUANTIZED_LINEAR_ADD."""
 
 from __future__ import annotations
 
@@ -6,59 +6,67 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, either
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
+from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.formula import Formula
-from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._quantize import (
+    FLOAT32,
+    has_no_reciprocal,
+    quantized_between,
+    quotient_error,
+)
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers, Within
-
-QUOTIENT_ULP = 2.5
-FLOAT32 = np.finfo(np.float32)
+from dml_conformance.spec.expectation import Expectation
 
 
 def quantize(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     """output[c...] = clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest), ties to even"""
     numbers, scales = _numbers(desc, arrays, "input_tensor"), _numbers(desc, arrays, "scale_tensor")
-    zero_point = _zero_points(desc, arrays)
-    data_type = desc.output_tensor.data_type
-    least, most = data_type.limits or (0, 0)
-
-    def quantized(quotient: Numbers) -> Bits:
-        whole = np.clip(np.rint(np.where(free, 0.0, quotient)) + zero_point, least, most)
-        found: Bits = whole.astype(NUMBERS[data_type]).view(UNSIGNED[data_type.size])
-        return found
-
     with np.errstate(all="ignore"):
         x, scale = numbers.astype(np.float64), scales.astype(np.float64)
         quotient = x / scale
-        free = np.isnan(quotient) | _has_no_reciprocal(scales)
-        away = np.where(np.isfinite(quotient), _quotient_error(x, scale, quotient, desc.scale_tensor.data_type), 0.0)
-        one, other = quotient - away, quotient + away
+        free = np.isnan(quotient) | has_no_reciprocal(scales)
+        away = np.where(np.isfinite(quotient), quotient_error(x, scale, quotient, desc.scale_tensor.data_type), 0.0)
+        low, high = quotient - away, quotient + away
         if numbers.dtype == np.float32:
             is_tiny = np.abs(numbers) < FLOAT32.tiny
-            one, other = np.where(is_tiny, np.minimum(one, 0.0), one), np.where(is_tiny, np.maximum(other, 0.0), other)
-    low, high = quantized(one), quantized(other)
-    within = Within(low, high, where=low != high) if (low != high).any() else None
-    return {"output_tensor": Expectation(quantized(quotient), free=free if free.any() else None, within=within)}
+            low, high = np.where(is_tiny, np.minimum(low, 0.0), low), np.where(is_tiny, np.maximum(high, 0.0), high)
+        zero_points = (_zero_points(desc, arrays),) * 3
+        found = quantized_between(low, quotient, high, zero_points, free, desc.output_tensor.data_type)
+    return {"output_tensor": found}
 
 
-def _has_no_reciprocal(scales: Array) -> Mask:
-    """Which scales are 0 or not finite, and where they or their reciprocals are subnormal."""
-    tiny = float(np.finfo(scales.dtype).tiny)
-    magnitudes = np.abs(scales)
-    return np.asarray(~((magnitudes >= tiny) & (magnitudes <= 1 / tiny)))
+def quantized_add(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[c...] = clamp(round(((a[c...] - a_zero) * a_scale + (b[c...] - b_zero) * b_scale) / scale) + zero, least,
+    largest), ties to even"""
+    scales = _numbers(desc, arrays, "output_scale_tensor")
 
+    @quiet
+    def output(profile: Profile) -> Expectation:
+        evaluation = Evaluation(profile)
+        a, b = (
+            evaluation.of(
+                _numbers(desc, arrays, f"{of}_tensor") - _zero_points(desc, arrays, f"{of}_zero_point_tensor")
+            )
+            * evaluation.of(_numbers(desc, arrays, f"{of}_scale_tensor"))
+            for of in "ab"
+        )
+        total, scale = a + b, scales.astype(np.float64)
+        quotients = [each / scale for each in (total.low, total.value, total.high)]
+        low, high = np.fmin(*quotients[::2]), np.fmax(*quotients[::2])
+        free = np.isnan(low) | total.nan | has_no_reciprocal(scales)
+        away = [
+            np.where(np.isfinite(end), quotient_error(end, scale, end, DataType.FLOAT32), 0.0) for end in (low, high)
+        ]
+        zero_points = (_zero_points(desc, arrays, "output_zero_point_tensor"),) * 3
+        return quantized_between(
+            low - away[0], quotients[1], high + away[1], zero_points, free, desc.output_tensor.data_type
+        )
 
-def _quotient_error(x: Numbers, scale: Numbers, quotient: Numbers, data_type: DataType) -> Numbers:
-    """How far from the quotient a division may come, of numbers that are rounded to FLOAT32 before if it has not them.
-
-    A division by a power of two is exact, also as a multiplication by its reciprocal.
-    """
-    is_power = np.abs(np.frexp(scale)[0]) == 0.5
-    units = np.where(is_power, 0.0, QUOTIENT_ULP * float(np.finfo(NUMBERS[data_type]).eps))
-    rounded = np.where(x == x.astype(np.float32), 0.0, float(FLOAT32.eps) / 2)
-    return np.asarray(np.abs(quotient) * (units + rounded))
+    return {"output_tensor": output}
 
 
 def dequantize(desc: Any, arrays: Arrays) -> dict[str, Formula]:
@@ -87,13 +95,14 @@ def _numbers(desc: Any, arrays: Arrays, key: str) -> Array:
     return as_numbers(arrays[key], getattr(desc, key).data_type)
 
 
-def _zero_points(desc: Any, arrays: Arrays) -> Array:
-    """Zeros where the descriptor has no ZeroPointTensor."""
-    return np.zeros(()) if desc.zero_point_tensor is None else _numbers(desc, arrays, "zero_point_tensor")
+def _zero_points(desc: Any, arrays: Arrays, key: str = "zero_point_tensor") -> Array:
+    """As FLOAT64; zeros where the descriptor has no such tensor."""
+    return np.zeros(()) if getattr(desc, key) is None else _numbers(desc, arrays, key).astype(np.float64)
 
 
 OPERATORS: dict[str, Compute] = {
     "ELEMENT_WISE_QUANTIZE_LINEAR": quantize,
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": dequantize,
+    "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": quantized_add,
 }
 CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, cut_elementwise)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from math import prod
 from typing import Any
 
-import msgspec
 import numpy as np
 
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
+from dml_conformance.backends.reference.floats import FORMATS, quiet, spacing
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec.accuracy import Profile, Subnormals
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 
-CERTAIN = "certain"  # of a part of a sequence: how many of its elements are certain, in place of an input
+FIRST = "first"  # of a part of a sequence: which element it begins with, in place of an input
 
 
 def fill_value_constant(desc: Any, arrays: Arrays) -> dict[str, Array]:
@@ -24,21 +27,39 @@ def fill_value_constant(desc: Any, arrays: Arrays) -> dict[str, Array]:
     return {"output_tensor": np.full(desc.output_tensor.sizes, scalar(desc.value, desc.output_tensor.data_type))}
 
 
-def fill_value_sequence(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
-    """output[element n, row-major] = ValueStart + n * ValueDelta, as far as `certain_count` goes."""
+def fill_value_sequence(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[element n, row-major] = ValueStart + n * ValueDelta, added up step by step or multiplied."""
     tensor, start, delta = desc.output_tensor, desc.value_start, desc.value_delta
-    count = prod(tensor.sizes)
-    certain = int(arrays[CERTAIN]) if CERTAIN in arrays else certain_count(start, delta, tensor.data_type)
-    certain = max(0, min(certain, count))
-    values = np.zeros(count, NUMBERS[tensor.data_type])
-    steps = np.arange(certain, dtype=np.uint64)
+    first, count = int(arrays[FIRST]) if FIRST in arrays else 0, prod(tensor.sizes)
+    certain = max(0, min(certain_count(start, delta, tensor.data_type) - first, count))
     if tensor.data_type.is_float:
-        values[:certain] = start + steps * delta if certain else 0
-    else:  # modulo 2^64, of which the low bits are those modulo a lower power
-        low_bits = np.uint64(int(start) % 2**64) + steps * np.uint64(int(delta) % 2**64) if certain else steps
-        values[:certain] = low_bits.astype(UNSIGNED[tensor.data_type.size]).view(values.dtype)
+        steps = np.arange(first, first + count, dtype=np.float64).reshape(tensor.sizes)
+        return {"output_tensor": partial(_floats, tensor.data_type, start, delta, steps, first + certain)}
+    places = np.arange(count, dtype=np.uint64) + np.uint64(first)
+    # Modulo 2^64, of which the low bits are those modulo a lower power.
+    values = np.uint64(int(start) % 2**64) + places * np.uint64(int(delta) % 2**64)
     free = None if certain == count else (np.arange(count) >= certain).reshape(tensor.sizes)
-    return {"output_tensor": Expectation(values.view(UNSIGNED[values.itemsize]).reshape(tensor.sizes), free=free)}
+    bits = values.astype(UNSIGNED[tensor.data_type.size]).reshape(tensor.sizes)
+    return {"output_tensor": Expectation(bits, free=free)}
+
+
+@quiet
+def _floats(data_type: DataType, start: float, delta: float, steps: Array, certain: int, profile: Profile) -> Enclosure:
+    """A sequence whose first `certain` elements are not rounded.
+
+    Each step after them, and the product in their place, may lose a unit in the last place of the largest number that
+    it meets, and what is subnormal.
+    """
+    of = FORMATS[data_type]
+    products = steps * delta
+    value = start + products
+    largest = np.maximum(np.maximum(np.abs(products), np.abs(value)), abs(start))
+    unit = spacing(np, largest, data_type)
+    if profile.subnormals[data_type] is not Subnormals.KEPT:
+        unit = unit + of.normal
+    radius = np.where(steps < certain, 0.0, (steps + 1) * unit)
+    found = Enclosure(Evaluation(profile, data_type), value, value - radius, value + radius)
+    return found.opened(~(largest + radius < of.largest)).to(data_type)
 
 
 def certain_count(start: float | int, delta: float | int, data_type: DataType) -> int:
@@ -90,14 +111,8 @@ def cut_constant(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
 
 def cut_sequence(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The sequence from the box's first element on."""
-    start, delta, tensor = desc.value_start, desc.value_delta, desc.output_tensor
-    first = int(np.ravel_multi_index([span.start for span in spans], tensor.sizes))
-    certain = certain_count(start, delta, tensor.data_type) - first
-    if certain > 0:
-        start += first * delta
-    return msgspec.structs.replace(desc, value_start=start), {
-        CERTAIN: np.array(min(max(certain, 0), _ENDLESS - 1), np.uint64)
-    }
+    first = np.ravel_multi_index([span.start for span in spans], desc.output_tensor.sizes)
+    return desc, {FIRST: np.array(first, np.uint64)}
 
 
 OPERATORS: dict[str, Compute] = {

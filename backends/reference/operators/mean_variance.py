@@ -1,4 +1,4 @@
-"""MEAN_VARIANCE_NORMALIZATION1: elements less their mean, over the root of their variance, along axes."""
+"""MEAN_VARIANCE_NORMALIZATION, 1 and 2: elements less their mean, over the root of their variance, along axes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ from dml_conformance.spec.expectation import Expectation
 
 def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[c] = activation(scale[c] * (input[c] - mean) / sqrt(variance + Epsilon) + bias[c])"""
-    data_type, axes = desc.output_tensor.data_type, tuple(desc.axes)
+    data_type, axes = desc.output_tensor.data_type, axes_of(desc)
     source = arrays["input_tensor"]
     if len(set(axes)) < len(axes):
         return {"output_tensor": Expectation(source, free=np.ones(source.shape, np.bool_))}
+    has_mean = getattr(desc, "use_mean", True)
+    has_variance = desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance
 
     def formula(profile: Profile) -> Enclosure:
         evaluation = Evaluation(profile)
         given = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items()}
         x, scale, bias = (given.get(key) for key in ("input_tensor", "scale_tensor", "bias_tensor"))
         assert x is not None
-        found = x - x.mean(axes)
-        if desc.normalize_variance:
-            root = sqrt(_variance(x, axes) + desc.epsilon)
+        found = x - x.mean(axes) if has_mean else x
+        if has_variance:
+            variance = variance_of(x, axes)
+            # Without a mean the variance may be that around 0, as where a root mean square is divided by.
+            root = sqrt((variance if has_mean else either((x * x).mean(axes), variance)) + desc.epsilon)
             found = found / root if scale is None else either(scale * (found / root), found * (scale / root))
         elif scale is not None:
             found = scale * found
@@ -40,7 +44,14 @@ def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": formula}
 
 
-def _variance(x: Enclosure, axes: tuple[int, ...]) -> Enclosure:
+def axes_of(desc: Any) -> tuple[int, ...]:
+    """Along which elements are taken together: an image's, with CrossChannel the channels too, or Axes."""
+    if hasattr(desc, "axes"):
+        return tuple(desc.axes)
+    return (1, 2, 3) if desc.cross_channel else (2, 3)
+
+
+def variance_of(x: Enclosure, axes: tuple[int, ...]) -> Enclosure:
     """In two passes, or in one, as kernels do that read their input once; of full precision it is in two."""
     if x.evaluation.profile.is_precise:
         return x.variance(axes)
@@ -48,5 +59,7 @@ def _variance(x: Enclosure, axes: tuple[int, ...]) -> Enclosure:
     return either(x.variance(axes), maximum((x * x).mean(axes) - mean * mean, 0.0))
 
 
-OPERATORS: dict[str, Compute] = {"MEAN_VARIANCE_NORMALIZATION1": normalize}
-CUTS: dict[str, Cut] = {"MEAN_VARIANCE_NORMALIZATION1": CutRows(lambda desc: desc.axes)}
+OPERATORS: dict[str, Compute] = dict.fromkeys(
+    ("MEAN_VARIANCE_NORMALIZATION", "MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"), normalize
+)
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CutRows(axes_of))

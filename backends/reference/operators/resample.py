@@ -1,4 +1,4 @@
-"""UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour and by linear interpolation."""
+"""UPSAMPLE_2D, RESAMPLE, its successors and their gradients, by nearest neighbour and by linear interpolation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, stack
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either, stack
 from dml_conformance.backends.reference.floats import UNIT
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._weights import Weights, linear_weights, nearest_weights, spread
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
@@ -146,8 +147,7 @@ def linear(desc: Any, arrays: Arrays, scales: Any, offsets: Any) -> dict[str, An
         found = _interpolated(Evaluation(profile), finite, every)
         if not data_type.is_float:
             return _whole(found, NUMBERS[data_type])
-        low, high = (np.where(is_open, end, of) for end, of in ((-np.inf, found.low), (np.inf, found.high)))
-        return Enclosure(found.evaluation, found.value, low, high, is_open if is_open.any() else None).to(data_type)
+        return found.opened(is_open).to(data_type)
 
     return {"output_tensor": interpolated}
 
@@ -198,10 +198,62 @@ def _whole(found: Enclosure, number: Any) -> Expectation:
     return Expectation(values.view(bits), within=Within(low.view(bits), high.view(bits)))
 
 
+def resample_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """outputGradient[place] += weight * inputGradient[c...] for each place that the forward operator takes c... from.
+
+    RESAMPLE_GRAD's page has the lower one of two neighbours that are as near, and the forward operator the higher one:
+    the sums of either are right, and what lies between. Anything is where FLOAT32 has no coordinates to speak of.
+    """
+    data_type, sizes = desc.output_gradient_tensor.data_type, desc.output_gradient_tensor.sizes
+    numbers = as_numbers(arrays["input_gradient_tensor"], data_type)
+    lines = [
+        (np.arange(count) - of_output, scale, of_input, size)
+        for scale, of_input, of_output, size, count in zip(
+            desc.scales, *pixel_offsets(desc), sizes, numbers.shape, strict=True
+        )
+    ]
+    errors = [_error(to_left, scale, of_input) for to_left, scale, of_input, _ in lines]
+    if max(float(error.max()) for error in errors) >= 0.25:
+        nothing = np.zeros(sizes, arrays["input_gradient_tensor"].dtype)
+        return {"output_gradient_tensor": Expectation(nothing, free=np.ones(sizes, bool))}
+    ends = [
+        [to_left / scale - of_input + way * error for way in (-1, 0, 1)]
+        for (to_left, scale, of_input, _), error in zip(lines, errors, strict=True)
+    ]
+    lengths = [size for *_, size in lines]
+    if is_nearest(desc):
+        readings = [[_nearest_weights(desc, *each) for each in zip(lengths, ends, strict=True)]]
+        if not hasattr(desc, "rounding_direction") and any((end[1] % 1 == 0.5).any() for end in ends):
+            readings.append([_nearest_weights(desc, *each, is_down=True) for each in zip(lengths, ends, strict=True)])
+    else:
+        clipped = [[np.clip(end, 0.0, size - 1.0) for end in of] for size, of in zip(lengths, ends, strict=True)]
+        readings = [[linear_weights(size, *of) for size, of in zip(lengths, clipped, strict=True)]]
+    # Of each dimension that has other weights than 0 and 1 the weight is rounded, and the product with it.
+    rounded = 0 if is_nearest(desc) else 2 * sum(bool((of.exact % 1).any() or not of.is_exact) for of in readings[0])
+
+    def sums(profile: Profile) -> Enclosure:
+        evaluation = Evaluation(profile)
+        found = [spread(evaluation, numbers, every, rounded, not is_nearest(desc)) for every in readings]
+        return either(*found).to(data_type)
+
+    return {"output_gradient_tensor": sums}
+
+
+def _nearest_weights(desc: Any, size: int, ends: list[Floats], is_down: bool = False) -> Weights:
+    """Of coordinates between ends; of halves `is_down` has the lower place."""
+    if is_down:
+        places = [np.clip(np.ceil(end - 0.5), 0, size - 1).astype(np.int64) for end in ends]
+    else:
+        places = [_rounded(desc, end, size) for end in ends]
+    return nearest_weights(size, *places)
+
+
 OPERATORS: dict[str, Compute] = {
     "UPSAMPLE_2D": upsample_2d,
     "RESAMPLE": resample,
     "RESAMPLE1": resample,
     "RESAMPLE2": resample,
     "RESAMPLE3": resample,
+    "RESAMPLE_GRAD": resample_grad,
+    "RESAMPLE_GRAD1": resample_grad,
 }

@@ -24,7 +24,7 @@ from dml_conformance.backends.torch.kernels.layout import (
     widest,
     words,
 )
-from dml_conformance.backends.torch.operators._indexing import batch_dimensions, last_dimensions
+from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
 MOST_COORDINATES = 4

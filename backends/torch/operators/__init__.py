@@ -31,22 +31,16 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from dml_conformance.backends.torch.kernels.plans import Plan
+from dml_conformance.backends.torch.views import PlanError as PlanError  # as every operator raises it
 from dml_conformance.spec.levels import Level
 
-if TYPE_CHECKING:
-    from dml_conformance.backends.torch.kernels.plans import Plan
-    from dml_conformance.spec.levels import Level
-
 Tensors = Mapping[str, Tensor]  # by slot key
-
-
-class PlanError(ValueError):
-    """An attribute or a shape that the operator cannot work with."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

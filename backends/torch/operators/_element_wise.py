@@ -11,9 +11,9 @@ from dml_conformance.backends.torch.operators import PlanError, Tensors
 OPERANDS = ("a_tensor", "b_tensor")
 
 
-def operands(tensors: Tensors) -> tuple[Tensor, Tensor]:
-    """The two inputs; PlanError where their sizes differ, which torch would broadcast."""
-    a, b = (tensors[key] for key in OPERANDS)
+def operands(tensors: Tensors, *keys: str) -> tuple[Tensor, Tensor]:
+    """Two inputs, A and B unless others are named; PlanError where their sizes differ, which torch would broadcast."""
+    a, b = (tensors[key] for key in keys or OPERANDS)
     if a.shape != b.shape:
         raise PlanError(f"sizes {tuple(a.shape)} and {tuple(b.shape)} are not the same")
     return a, b

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from dml_conformance.backends.torch.kernels.plans import Plan
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-
-if TYPE_CHECKING:
-    from dml_conformance.backends.torch.kernels.plans import Plan
 
 
 def by_indices(
@@ -40,12 +38,6 @@ def in_range(indices: Tensor, size: int) -> Tensor:
     if indices.dtype is torch.uint32:
         return indices.to(torch.int64).clamp_(max=size - 1)
     return indices.to(torch.int64).remainder(size)
-
-
-def batch_dimensions(desc: Any) -> int:
-    """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
-    count: int = getattr(desc, "batch_dimension_count", 0)
-    return count
 
 
 def take_rows(
@@ -92,10 +84,3 @@ def valid_axis(desc: Any, source: Tensor) -> int:
     if not 0 <= axis < source.dim():
         raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
     return axis
-
-
-def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
-    """The last `count` dimensions; torch refuses the view where one before them is not 1."""
-    if not least <= count <= tensor.dim():
-        raise PlanError(f"{attribute} is {count}, expected {least} to {tensor.dim()}")
-    return tensor if count == tensor.dim() else tensor.view(tensor.shape[tensor.dim() - count :])

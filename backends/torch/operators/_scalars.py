@@ -36,8 +36,8 @@ def decides() -> bool:
     return torch.empty(0).is_meta
 
 
-def check_value_data_type(desc: Any, attribute: str = "value_data_type") -> None:
+def check_value_data_type(desc: Any, attribute: str = "value_data_type", output: str = "output_tensor") -> None:
     """Raises PlanError where the type of the descriptor's numbers is not the output's data type."""
-    found, wanted = getattr(desc, attribute), desc.output_tensor.data_type
+    found, wanted = getattr(desc, attribute), getattr(desc, output).data_type
     if found != wanted:
-        raise PlanError(f"{attribute} is {found}, OutputTensor has {wanted}")
+        raise PlanError(f"{attribute} is {found}, {output} has {wanted}")

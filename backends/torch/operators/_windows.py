@@ -15,7 +15,7 @@ from dml_conformance.backends.torch.operators import PlanError
 
 def window_counts(desc: Any, sizes: Sequence[int], spatial: Sequence[int]) -> list[int]:
     """How many windows of these sizes there are along each spatial dimension of an image."""
-    arrays = (sizes, desc.strides, desc.dilations, desc.start_padding, desc.end_padding)
+    arrays = (sizes, desc.strides, dilations_of(desc), desc.start_padding, desc.end_padding)
     if not spatial or any(len(array) != len(spatial) for array in arrays):
         raise PlanError(f"the arrays have {[len(array) for array in arrays]} entries, the image {len(spatial)} of them")
     counts = []
@@ -29,12 +29,18 @@ def window_counts(desc: Any, sizes: Sequence[int], spatial: Sequence[int]) -> li
     return counts
 
 
-def window_view(desc: Any, source: Tensor, sizes: Sequence[int], counts: Sequence[int]) -> Tensor:
-    """Batch, channels, the elements of a window, the windows: a view of the image padded with zeros."""
+def dilations_of(desc: Any) -> Sequence[int]:
+    """From each element of a window to the next; 1 where the operator has no gaps."""
+    found: Sequence[int] = getattr(desc, "dilations", (1,) * len(desc.strides))
+    return found
+
+
+def window_view(desc: Any, source: Tensor, sizes: Sequence[int], counts: Sequence[int], padding: float = 0) -> Tensor:
+    """Batch, channels, the elements of a window, the windows: a view of the image with its padding."""
     pads = [n for pair in zip(desc.start_padding[::-1], desc.end_padding[::-1], strict=True) for n in pair]
-    padded = functional.pad(source, pads).contiguous()
+    padded = functional.pad(source, pads, value=padding).contiguous()
     of_image, of_rows = padded.stride()[:2], padded.stride()[2:]
-    within = [stride * dilation for stride, dilation in zip(of_rows, desc.dilations, strict=True)]
+    within = [stride * dilation for stride, dilation in zip(of_rows, dilations_of(desc), strict=True)]
     between = [stride * step for stride, step in zip(of_rows, desc.strides, strict=True)]
     return padded.as_strided((*source.shape[:2], *sizes, *counts), (*of_image, *within, *between))
 
@@ -45,7 +51,7 @@ def add_windows(
     """Every element of windows added to its place in a padded image.
 
     Args:
-        desc: has the strides and dilations.
+        desc: has the strides, and dilations if there are gaps.
         columns: batch, channels, the elements of a window together with the windows.
         sizes: of a window.
         counts: of the windows.
@@ -58,6 +64,13 @@ def add_windows(
     return row.view(batch, channels, *padded)
 
 
+def cropped(desc: Any, padded: Tensor, spatial: Sequence[int]) -> Tensor:
+    """An image without its padding."""
+    for d, size in enumerate(spatial):
+        padded = padded.narrow(2 + d, desc.start_padding[d], size)
+    return padded
+
+
 def _places(
     desc: Any, window: Sequence[int], counts: Sequence[int], padded: Sequence[int], device: torch.device
 ) -> Tensor:
@@ -65,7 +78,7 @@ def _places(
     found = torch.zeros((), dtype=torch.int64, device=device)
     rank = len(counts)
     for d in range(rank):
-        within = torch.arange(window[d], device=device) * desc.dilations[d]
+        within = torch.arange(window[d], device=device) * dilations_of(desc)[d]
         between = torch.arange(counts[d], device=device) * desc.strides[d]
         along = (within[:, None] + between).mul_(prod(padded[d + 1 :]))
         sizes = [1] * (2 * rank)

@@ -1,29 +1,100 @@
-"""DML_OPERATOR_AVERAGE_POOLING1."""
+"""DML_OPERATOR_AVERAGE_POOLING, AVERAGE_POOLING1, QUANTIZED_LINEAR_AVERAGE_POOLING and the gradient."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._windows import window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
+
+QUANTIZATION = ("input_scale_tensor", "input_zero_point_tensor", "output_scale_tensor", "output_zero_point_tensor")
 
 
 def average_pooling(desc: Any, tensors: Tensors) -> Tensors:
     """Sums of overlapping views, of the image and of ones in its place, in FLOAT32."""
     source = tensors["input_tensor"]
-    if source.dim() < 3:
-        raise PlanError(f"InputTensor has {source.dim()} dimensions")
     counts = window_counts(desc, desc.window_size, source.shape[2:])
     if source.is_meta:
         return {"output_tensor": source.new_empty((*source.shape[:2], *counts))}
     wide = source.float()
-    elements = tuple(range(2, source.dim()))
-    total = window_view(desc, wide, desc.window_size, counts).sum(elements)
-    ones = wide.new_ones((1, 1, *source.shape[2:]))
-    seen = window_view(desc, ones, desc.window_size, counts)
-    number = prod(desc.window_size) if desc.include_padding else seen.sum(elements)
-    return {"output_tensor": (total / number).to(source.dtype)}
+    total = window_view(desc, wide, desc.window_size, counts).sum(tuple(range(2, source.dim())))
+    return {"output_tensor": (total / _divisors(desc, wide, source.shape[2:], counts)).to(source.dtype)}
 
 
-OPERATORS = {"AVERAGE_POOLING1": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"}))}
+def _divisors(desc: Any, like: Tensor, spatial: Sequence[int], counts: Sequence[int]) -> Tensor | int:
+    """How many elements of each window count."""
+    if desc.include_padding:
+        number: int = prod(desc.window_size)
+        return number
+    ones = like.new_ones((1, 1, *spatial))
+    return window_view(desc, ones, desc.window_size, counts).sum(tuple(range(2, like.dim())))
+
+
+def average_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
+    """Each gradient divided by what its window counts, and added to all elements of it, in FLOAT32."""
+    source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
+    if source.dim() != len(sizes):
+        raise PlanError(f"the gradients have {source.dim()} and {len(sizes)} dimensions")
+    counts = window_counts(desc, desc.window_size, sizes[2:])
+    if list(source.shape[2:]) != counts:
+        raise PlanError(f"the output has {counts} windows, the input is of {tuple(source.shape)}")
+    if source.is_meta:
+        return {"output_gradient_tensor": source.new_empty((*source.shape[:2], *sizes[2:]))}
+    wide = source.float()
+    shares = (wide / _divisors(desc, wide, sizes[2:], counts)).unsqueeze(2)
+    columns = shares.expand(*source.shape[:2], prod(desc.window_size), *counts)
+    padded = [sum(entries) for entries in zip(sizes[2:], desc.start_padding, desc.end_padding, strict=True)]
+    found = cropped(desc, add_windows(desc, columns, desc.window_size, counts, padded), sizes[2:])
+    return {"output_gradient_tensor": found.to(source.dtype)}
+
+
+def quantized_average_pooling(desc: Any, tensors: Tensors) -> Tensors:
+    """The mean of what was dequantized, quantized: in FLOAT32, halves to even."""
+    source = tensors["input_tensor"]
+    counts = window_counts(desc, desc.window_size, source.shape[2:])
+    scale, zero_point, by, added = (_by_channel(tensors.get(name), source) for name in QUANTIZATION)
+    dtype = NUMBERS[desc.output_tensor.data_type]
+    if source.is_meta:
+        return {"output_tensor": source.new_empty((*source.shape[:2], *counts), dtype=dtype)}
+    numbers = (source.float() - zero_point) * scale
+    total = window_view(desc, numbers, desc.window_size, counts).sum(tuple(range(2, source.dim())))
+    quotient = torch.round(total / _divisors(desc, numbers, source.shape[2:], counts) / by) + added
+    info = torch.iinfo(dtype)
+    return {"output_tensor": quotient.nan_to_num(0.0, torch.inf, -torch.inf).clamp(info.min, info.max).to(dtype)}
+
+
+def _by_channel(found: Tensor | None, source: Tensor) -> Tensor | float:
+    """A number for all or for each channel, such that it broadcasts; 0 where there is none."""
+    if found is None:
+        return 0.0
+    by_channel = (1, source.shape[1], *(1,) * (source.dim() - 2))
+    if found.numel() > 1 and found.shape != by_channel:
+        raise PlanError(f"a scale or zero point has sizes {tuple(found.shape)}")
+    return found.float().reshape(by_channel if found.numel() > 1 else (1,) * source.dim())
+
+
+OPERATORS = {
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": TorchOperator(
+        quantized_average_pooling,
+        agree=(
+            ("input_tensor", "input_zero_point_tensor"),
+            ("output_tensor", "output_zero_point_tensor"),
+            ("input_scale_tensor", "output_scale_tensor"),
+        ),
+        numbers=frozenset({"input_tensor", *QUANTIZATION}),
+        ranks=(("input_tensor", "output_tensor"),),
+    ),
+    "AVERAGE_POOLING": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"})),
+    "AVERAGE_POOLING1": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"})),
+    "AVERAGE_POOLING_GRAD": TorchOperator(
+        average_pooling_grad,
+        agree=(("input_gradient_tensor", "output_gradient_tensor"),),
+        numbers=frozenset({"input_gradient_tensor"}),
+    ),
+}

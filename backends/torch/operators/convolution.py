@@ -1,4 +1,4 @@
-"""DML_OPERATOR_CONVOLUTION, by products of matrices: no algorithm is left to a library that has faster ones."""
+"""Convolutions, also of integers, by products of matrices: no algorithm is left to a library that has faster ones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
+from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.backends.torch.operators._quantized import low_32_bits, quantized, shifted
 from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -22,14 +24,8 @@ def convolution(desc: Any, tensors: Tensors) -> Tensors:
     source, filters, bias = (tensors.get(name) for name in INPUTS)
     assert source is not None
     assert filters is not None
-    groups, backward = desc.group_count, desc.direction == DIRECTION.BACKWARD
-    if source.dim() < 3 or not groups or filters.shape[0] % groups:
-        raise PlanError(f"{groups} groups of {filters.shape[0]} filters, {source.dim()} dimensions")
-    given, made = (filters.shape[0], filters.shape[1] * groups)[:: 1 if backward else -1]
-    if source.shape[1] != given:
-        raise PlanError(f"{source.shape[1]} channels, the filters take {given}")
-    if bias is not None and bias.shape != (1, made, *(1,) * (source.dim() - 2)):
-        raise PlanError(f"the bias has sizes {tuple(bias.shape)} for {made} channels")
+    backward = desc.direction == DIRECTION.BACKWARD
+    made = _made(desc, source, filters, bias, backward)
     run = _backward if backward else _forward
     turned = filters.flip(tuple(range(2, filters.dim()))) if desc.mode == MODE.CONVOLUTION else filters
     found = run(desc, source.float(), turned.float(), made)
@@ -40,15 +36,82 @@ def convolution(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": activated(desc.fused_activation, found.to(source.dtype))}
 
 
+def convolution_integer(desc: Any, tensors: Tensors) -> Tensors:
+    """CONVOLUTION_INTEGER, in FLOAT64, which has all sums; of those the low 32 bits."""
+    source, filters = _shifted(tensors)
+    made = _made(desc, source, filters, None, backward=False)
+    return {"output_tensor": low_32_bits(_forward(desc, source, filters, made))}
+
+
+def quantized_convolution(desc: Any, tensors: Tensors) -> Tensors:
+    """QUANTIZED_LINEAR_CONVOLUTION: of what input and filter stand for, in FLOAT32, integers that stand for it."""
+    source, filters = _shifted(tensors)
+    made = _made(desc, source, filters, tensors.get("bias_tensor"), backward=False)
+    of_input, of_filter, scale, zero_point = (
+        _by_channel(tensors, f"{key}_tensor", made if key.startswith("filter") else 1)
+        for key in ("input_scale", "filter_scale", "output_scale", "output_zero_point")
+    )
+    assert of_input is not None
+    assert of_filter is not None
+    for name in ("input", "filter", "output"):
+        pair = tensors[f"{name}_scale_tensor"], tensors.get(f"{name}_zero_point_tensor")
+        if pair[1] is not None and pair[0].shape != pair[1].shape:
+            raise PlanError(f"a scale of {tuple(pair[0].shape)} and a zero point of {tuple(pair[1].shape)}")
+    weights = filters.float() * of_filter.reshape(-1, *(1,) * (filters.dim() - 1))
+    found = _forward(desc, source.float() * of_input, weights, made)
+    spread = (-1, *(1,) * (source.dim() - 2))
+    if "bias_tensor" in tensors:
+        bias = tensors["bias_tensor"].reshape(-1).float() * (of_input * of_filter)
+        found = found + bias.reshape(spread)
+    return {"output_tensor": quantized(found, scale, zero_point, NUMBERS[desc.output_tensor.data_type])}
+
+
+def _shifted(tensors: Tensors) -> tuple[Tensor, Tensor]:
+    """Input and filter without their zero points, in FLOAT64."""
+    source, filters = tensors["input_tensor"], tensors["filter_tensor"]
+    of_filter = _by_channel(tensors, "filter_zero_point_tensor", filters.shape[0])
+    if of_filter is not None:
+        of_filter = of_filter.reshape(-1, *(1,) * (filters.dim() - 1))
+    return shifted(source, _by_channel(tensors, "input_zero_point_tensor", 1)), shifted(filters, of_filter)
+
+
+def _by_channel(tensors: Tensors, key: str, channels: int) -> Tensor | None:
+    """A scale or zero point in a row, of one element or one for each channel.
+
+    Raises:
+        PlanError: its sizes are others.
+    """
+    found = tensors.get(key)
+    if found is None:
+        return None
+    if tuple(found.shape) not in ((1,) * found.dim(), (1, channels, 1, 1)[: found.dim()]):
+        raise PlanError(f"{key} has sizes {tuple(found.shape)} for {channels} channels")
+    return found.reshape(-1)
+
+
+def _made(desc: Any, source: Tensor, filters: Tensor, bias: Tensor | None, backward: bool) -> int:
+    """How many channels come out; PlanError where those of the tensors do not fit each other."""
+    groups = desc.group_count
+    if source.dim() < 3 or not groups or filters.shape[0] % groups:
+        raise PlanError(f"{groups} groups of {filters.shape[0]} filters, {source.dim()} dimensions")
+    given, made = (filters.shape[0], filters.shape[1] * groups)[:: 1 if backward else -1]
+    if source.shape[1] != given:
+        raise PlanError(f"{source.shape[1]} channels, the filters take {given}")
+    if bias is not None and bias.shape != (1, made, *(1,) * (source.dim() - 2)):
+        raise PlanError(f"the bias has sizes {tuple(bias.shape)} for {made} channels")
+    return int(made)
+
+
 def _forward(desc: Any, source: Tensor, filters: Tensor, made: int) -> Tensor:
     sizes, groups = filters.shape[2:], desc.group_count
     counts = window_counts(desc, sizes, source.shape[2:])
-    shape = (source.shape[0], made, *(n + more for n, more in zip(counts, desc.output_padding, strict=True)))
+    more = getattr(desc, "output_padding", (0,) * len(counts))
+    shape = (source.shape[0], made, *map(sum, zip(counts, more, strict=True)))
     if source.is_meta:
         return source.new_empty(shape)
     columns = window_view(desc, source, sizes, counts).reshape(source.shape[0], groups, -1, prod(counts))
     found = filters.reshape(groups, made // groups, -1) @ columns
-    added = [n for more in desc.output_padding[::-1] for n in (0, more)]
+    added = [n for size in more[::-1] for n in (0, size)]
     return functional.pad(found.reshape(source.shape[0], made, *counts), added)
 
 
@@ -76,11 +139,28 @@ def _backward(desc: Any, source: Tensor, filters: Tensor, made: int) -> Tensor:
     return functional.pad(image, added)
 
 
+OF_INTEGERS = (("input_tensor", "input_zero_point_tensor"), ("filter_tensor", "filter_zero_point_tensor"))
+OF_QUANTIZATION = tuple((f"{name}_scale_tensor", f"{name}_zero_point_tensor") for name in ("input", "filter", "output"))
 OPERATORS = {
     "CONVOLUTION": TorchOperator(
         convolution,
         agree=((*INPUTS, "output_tensor"),),
         numbers=frozenset(INPUTS),
         fault=fusion_fault,
-    )
+    ),
+    "CONVOLUTION_INTEGER": TorchOperator(
+        convolution_integer,
+        agree=OF_INTEGERS,
+        numbers=frozenset(sum(OF_INTEGERS, ())),
+        ranks=(
+            ("input_tensor", "filter_tensor", "output_tensor"),
+            ("input_zero_point_tensor", "filter_zero_point_tensor"),
+        ),
+    ),
+    "QUANTIZED_LINEAR_CONVOLUTION": TorchOperator(
+        quantized_convolution,
+        agree=(*OF_INTEGERS, ("output_tensor", "output_zero_point_tensor")),
+        numbers=frozenset((*sum(OF_INTEGERS, ()), *sum(OF_QUANTIZATION, ()), "bias_tensor")),
+        ranks=((*INPUTS, "output_tensor"), *OF_QUANTIZATION),
+    ),
 }

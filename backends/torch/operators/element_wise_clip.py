@@ -1,4 +1,4 @@
-"""ELEMENT_WISE_CLIP, ELEMENT_WISE_CLIP1 and ELEMENT_WISE_THRESHOLD."""
+"""ELEMENT_WISE_CLIP, ELEMENT_WISE_CLIP1, ELEMENT_WISE_THRESHOLD, ELEMENT_WISE_CLIP_GRAD and ELEMENT_WISE_CLIP_GRAD1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._element_wise import scale
+from dml_conformance.backends.torch.operators._element_wise import operands, scale
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._scalars import check_value_data_type
 
@@ -30,6 +30,21 @@ def threshold(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, None)}
 
 
+def clip_grad(desc: Any, tensors: Tensors) -> Tensors:
+    """CLIP_GRAD: `Min < input[c...] < Max ? gradient[c...] : 0`."""
+    source, gradient = operands(tensors, "input_tensor", "input_gradient_tensor")
+    low, high = (_limit(limit, source.dtype) for limit in (desc.min, desc.max))
+    compared = source if source.is_floating_point() else widen(source)
+    is_outside = (compared <= low) | (compared >= high)
+    return {"output_gradient_tensor": gradient.masked_fill(is_outside, 0)}
+
+
+def clip_grad_of_type(desc: Any, tensors: Tensors) -> Tensors:
+    """CLIP_GRAD1: the same, with limits of the tensors' type."""
+    check_value_data_type(desc, "min_max_data_type", "output_gradient_tensor")
+    return clip_grad(desc, tensors)
+
+
 def _clamp(source: Tensor, low: float, high: float | None) -> Tensor:
     limits = [None if limit is None else _limit(limit, source.dtype) for limit in (low, high)]
     if source.is_floating_point():
@@ -48,8 +63,11 @@ def _limit(limit: float, dtype: torch.dtype) -> float:
 
 
 _NUMBERS = frozenset({"input_tensor"})
+_GRADIENTS = (("input_tensor", "input_gradient_tensor", "output_gradient_tensor"),)
 OPERATORS = {
     "ELEMENT_WISE_CLIP": TorchOperator(clip, numbers=_NUMBERS),
     "ELEMENT_WISE_CLIP1": TorchOperator(clip_of_type, numbers=_NUMBERS),
     "ELEMENT_WISE_THRESHOLD": TorchOperator(threshold, numbers=_NUMBERS),
+    "ELEMENT_WISE_CLIP_GRAD": TorchOperator(clip_grad, agree=_GRADIENTS, numbers=_NUMBERS),
+    "ELEMENT_WISE_CLIP_GRAD1": TorchOperator(clip_grad_of_type, agree=_GRADIENTS, numbers=_NUMBERS),
 }

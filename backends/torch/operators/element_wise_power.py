@@ -13,13 +13,16 @@ from dml_conformance.spec.levels import Level
 
 
 def power(desc: Any, tensors: Tensors) -> Tensors:
-    """POW: integers as int64, floats in their type, or where the exponents have another one in FLOAT32."""
+    """POW: integers as int64, with exponents that are floats in FLOAT64; floats in their type, or in FLOAT32 where the
+    exponents have another."""
     base, exponent = tensors["input_tensor"], tensors["exponent_tensor"]
     if base.shape != exponent.shape:
         raise PlanError(f"sizes {tuple(base.shape)} and {tuple(exponent.shape)} are not the same")
     if not base.is_floating_point():
-        whole = exponent.to(torch.int64) if exponent.is_floating_point() else widen(exponent)
-        return {"output_tensor": narrow(torch.pow(widen(base), whole), base.dtype)}
+        if exponent.is_floating_point():  # cut to whole numbers
+            found = torch.pow(widen(base).to(torch.float64), exponent.to(torch.float64))
+            return {"output_tensor": narrow(found.to(torch.int64), base.dtype)}
+        return {"output_tensor": narrow(torch.pow(widen(base), widen(exponent)), base.dtype)}
     scaled = scale(desc, base)
     if exponent.dtype is base.dtype:
         return {"output_tensor": torch.pow(scaled, exponent)}

@@ -1,4 +1,4 @@
-"""ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+"""ELEMENT_WISE_QUANTIZE_LINEAR, ELEMENT_WISE_DEQUANTIZE_LINEAR and ELEMENT_WISE_QUANTIZED_LINEAR_ADD."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._element_wise import operands
 from dml_conformance.backends.torch.operators._numbers import widen
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -22,12 +23,33 @@ def quantize(desc: Any, tensors: Tensors) -> Tensors:
     if scales[1] != (scales[0] if scales[0].is_float else DataType.FLOAT32):
         raise PlanError(f"{scales[0].name} is not scaled by {scales[1].name}")
     source, scale, zero_point = _operands(tensors)
-    dtype = NUMBERS[desc.output_tensor.data_type]
-    info = torch.iinfo(dtype)
-    quotient = torch.round(source.to(torch.float32) / scale.to(torch.float32))
+    return {"output_tensor": quantized(source.to(torch.float32), scale, zero_point, desc.output_tensor.data_type)}
+
+
+def quantized_add(desc: Any, tensors: Tensors) -> Tensors:
+    """QUANTIZED_LINEAR_ADD: both are made numbers, and their sum is quantized, in FLOAT32."""
+    (a, b), single = operands(tensors), [key for key in tensors if key.endswith(("scale_tensor", "zero_point_tensor"))]
+    if any(tensors[key].numel() != 1 for key in single):
+        raise PlanError("scales and zero points have one element each")
+    total = _number(tensors, "a", a) + _number(tensors, "b", b)
+    scale, zero_point = tensors["output_scale_tensor"], tensors.get("output_zero_point_tensor")
+    return {"output_tensor": quantized(total, scale, zero_point, desc.output_tensor.data_type)}
+
+
+def _number(tensors: Tensors, name: str, quantized: Tensor) -> Tensor:
+    """`(x - zero point) * scale`."""
+    zero_point = tensors.get(f"{name}_zero_point_tensor")
+    difference = quantized.to(torch.float32) if zero_point is None else quantized.to(torch.float32) - zero_point
+    return difference * tensors[f"{name}_scale_tensor"]
+
+
+def quantized(source: Tensor, scale: Tensor, zero_point: Tensor | None, data_type: DataType) -> Tensor:
+    """`clamp(round(source / scale) + zero_point, least, largest)`, in FLOAT32."""
+    assert data_type.limits is not None
+    quotient = torch.round(source / scale.to(torch.float32))
     if zero_point is not None:
         quotient = quotient + zero_point.to(torch.float32)
-    return {"output_tensor": torch.clamp(quotient.nan_to_num(0.0, torch.inf, -torch.inf), info.min, info.max).to(dtype)}
+    return torch.clamp(quotient.nan_to_num(0.0, torch.inf, -torch.inf), *data_type.limits).to(NUMBERS[data_type])
 
 
 def dequantize(desc: Any, tensors: Tensors) -> Tensors:
@@ -58,5 +80,12 @@ OPERATORS = {
         agree=(("input_tensor", "zero_point_tensor"), ("scale_tensor", "output_tensor")),
         numbers=_INPUTS,
         fault=_fault,
+    ),
+    "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": TorchOperator(
+        quantized_add,
+        agree=tuple((f"{of}_tensor", f"{of}_zero_point_tensor") for of in ("a", "b", "output")),
+        numbers=frozenset(
+            f"{of}_{what}tensor" for of in ("a", "b", "output") for what in ("", "scale_", "zero_point_")
+        ),
     ),
 }

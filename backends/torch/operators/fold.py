@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
 
 BLOCKS_RANK = 3
 
@@ -41,10 +41,7 @@ def fold(desc: Any, tensors: Tensors) -> Tensors:
         return {"output_tensor": source.new_empty(shape)}
     padded = [sum(sizes) for sizes in zip(spatial, desc.start_padding, desc.end_padding, strict=True)]
     split = source.reshape(batch, elements // window, -1)
-    image = add_windows(desc, split, desc.window_sizes, counts, padded)
-    for d, size in enumerate(spatial):
-        image = image.narrow(2 + d, desc.start_padding[d], size)
-    return {"output_tensor": image}
+    return {"output_tensor": cropped(desc, add_windows(desc, split, desc.window_sizes, counts, padded), spatial)}
 
 
 OPERATORS = {

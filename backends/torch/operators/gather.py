@@ -9,13 +9,8 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
-from dml_conformance.backends.torch.operators._indexing import (
-    by_indices,
-    in_range,
-    last_dimensions,
-    take_rows,
-    valid_axis,
-)
+from dml_conformance.backends.torch.operators._indexing import by_indices, in_range, take_rows, valid_axis
+from dml_conformance.backends.torch.views import last_dimensions
 
 LEAST_ROW = 64  # bytes; with shorter rows, numbering them costs more than torch.gather's element by element
 

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError
-from dml_conformance.backends.torch.operators._indexing import batch_dimensions, by_indices, last_dimensions, take_rows
+from dml_conformance.backends.torch.operators._indexing import by_indices, take_rows
+from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
 
 
 def gather_nd(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:

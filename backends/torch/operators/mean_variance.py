@@ -1,4 +1,4 @@
-"""DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION1."""
+"""DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION, MEAN_VARIANCE_NORMALIZATION1 and MEAN_VARIANCE_NORMALIZATION2."""
 
 from __future__ import annotations
 
@@ -12,19 +12,33 @@ _INPUTS = ("input_tensor", "scale_tensor", "bias_tensor")
 _OPTIONAL = _INPUTS[1:]
 
 
-def normalize(desc: Any, tensors: Tensors) -> Tensors:
+def of_image(desc: Any, tensors: Tensors) -> Tensors:
+    """MEAN_VARIANCE_NORMALIZATION: height and width, and with CrossChannel all channels."""
+    return _normalized(desc, tensors, (1, 2, 3) if desc.cross_channel else (2, 3), True, desc.normalize_variance)
+
+
+def along_axes(desc: Any, tensors: Tensors) -> Tensors:
+    """MEAN_VARIANCE_NORMALIZATION1."""
+    return _normalized(desc, tensors, desc.axes, True, desc.normalize_variance)
+
+
+def by_root_mean_square(desc: Any, tensors: Tensors) -> Tensors:
+    """MEAN_VARIANCE_NORMALIZATION2: without UseMean the variance is that around 0."""
+    return _normalized(desc, tensors, desc.axes, desc.use_mean, desc.use_variance)
+
+
+def _normalized(desc: Any, tensors: Tensors, axes: tuple[int, ...], has_mean: bool, has_variance: bool) -> Tensors:
     """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
     source = tensors["input_tensor"]
-    if any(axis >= source.dim() for axis in desc.axes):
-        raise PlanError(f"Axes are {desc.axes}, InputTensor has {source.dim()} dimensions")
+    if any(axis >= source.dim() for axis in axes):
+        raise PlanError(f"axes {axes}, InputTensor has {source.dim()} dimensions")
     scale, bias = (tensors[key].expand(source.shape).float() if key in tensors else None for key in _OPTIONAL)
-    found, axes = source.float(), sorted(set(desc.axes))
-    if axes:
-        found = found - found.mean(axes, keepdim=True)
-        variance = found.square().mean(axes, keepdim=True)
-    else:
-        found, variance = found - found, found - found
-    if desc.normalize_variance:
+    found, axes = source.float(), tuple(sorted(set(axes)))
+    if has_mean:
+        found = found - (found.mean(axes, keepdim=True) if axes else found)
+    if has_variance:
+        squares = found.square()
+        variance = squares.mean(axes, keepdim=True) if axes else squares
         found = found / (variance + desc.epsilon).sqrt()
     found = found if scale is None else found * scale
     found = found if bias is None else found + bias
@@ -35,14 +49,23 @@ def _fault(desc: Any, level: Level) -> str:
     given = [tensor for key in _OPTIONAL if (tensor := getattr(desc, key)) is not None]
     if level < Level.L5_2 and len(given) == 1:
         return "one of ScaleTensor and BiasTensor is missing"
-    sizes = desc.input_tensor.sizes
-    if level < Level.L4_0 and len(sizes) == 4 and any(tensor.sizes[1:2] != sizes[1:2] for tensor in given):
-        return "ScaleTensor or BiasTensor has other channels"
     return fusion_fault(desc, level)
 
 
+def _fault_of_channels(desc: Any, level: Level) -> str:
+    """MEAN_VARIANCE_NORMALIZATION1 does not broadcast channels at first."""
+    given = [tensor for key in _OPTIONAL if (tensor := getattr(desc, key)) is not None]
+    sizes = desc.input_tensor.sizes
+    if level < Level.L4_0 and len(sizes) == 4 and any(tensor.sizes[1:2] != sizes[1:2] for tensor in given):
+        return "ScaleTensor or BiasTensor has other channels"
+    return _fault(desc, level)
+
+
 OPERATORS = {
-    "MEAN_VARIANCE_NORMALIZATION1": TorchOperator(
-        normalize, ((*_INPUTS, "output_tensor"),), frozenset(_INPUTS), fault=_fault
-    ),
+    name: TorchOperator(run, ((*_INPUTS, "output_tensor"),), frozenset(_INPUTS), fault=fault)
+    for name, run, fault in (
+        ("MEAN_VARIANCE_NORMALIZATION", of_image, _fault),
+        ("MEAN_VARIANCE_NORMALIZATION1", along_axes, _fault_of_channels),
+        ("MEAN_VARIANCE_NORMALIZATION2", by_root_mean_square, _fault),
+    )
 }

@@ -1,4 +1,4 @@
-"""DML_OPERATOR_UPSAMPLE_2D, RESAMPLE and its successors, by nearest neighbour and by linear interpolation."""
+"""DML_OPERATOR_UPSAMPLE_2D, RESAMPLE, its successors and gradients, by nearest neighbour and linearly."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ def upsample_2d(desc: Any, tensors: Tensors) -> Tensors:
 def resample(desc: Any, tensors: Tensors) -> Tensors:
     """One dimension after the other, those first that make it smaller."""
     source, sizes = tensors["input_tensor"], desc.output_tensor.sizes
-    arrays = [getattr(desc, name, desc.scales) for name in ("scales", "input_pixel_offsets", "output_pixel_offsets")]
-    if any(len(array) != source.dim() for array in arrays):
-        raise PlanError(
-            f"the arrays have {[len(array) for array in arrays]} entries, InputTensor {source.dim()} dimensions"
-        )
-    if not all(map(math.isfinite, (entry for array in arrays for entry in array))) or min(desc.scales) <= 0:
-        raise PlanError("an entry of the arrays is not finite, or a scale not above 0")
+    arrays = _arrays(desc, source)
     if source.is_meta:
         return {"output_tensor": source.new_empty(sizes)}
     if _is_linear(desc):
@@ -52,6 +46,37 @@ def resample(desc: Any, tensors: Tensors) -> Tensors:
             source = source.index_select(d, _places(desc, d, source.shape[d], sizes[d], source.device))
     source = source.expand(sizes)  # of dimensions with one element
     return {"output_tensor": source}
+
+
+def resample_grad(desc: Any, tensors: Tensors) -> Tensors:
+    """Along one dimension after the other, elements are added up at the places that they were taken from."""
+    source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
+    _arrays(desc, source)
+    if source.is_meta:
+        return {"output_gradient_tensor": source.new_empty(sizes)}
+    found = source.double()
+    for d, size in enumerate(sizes):
+        target = found.new_zeros((*found.shape[:d], size, *found.shape[d + 1 :]))
+        if _is_linear(desc):
+            offsets = desc.input_pixel_offsets[d], desc.output_pixel_offsets[d]
+            first, second, weight = _neighbours(found, d, size, found.shape[d], desc.scales[d], *offsets)
+            target = target.index_add_(d, first, found * (1 - weight)).index_add_(d, second, found * weight)
+        else:
+            target = target.index_add_(d, _places(desc, d, size, found.shape[d], found.device), found)
+        found = target
+    return {"output_gradient_tensor": found.to(source.dtype)}
+
+
+def _arrays(desc: Any, source: Tensor) -> list[Any]:
+    """The scales and both arrays of offsets, or the scales in their place, each with an entry for each dimension."""
+    arrays = [getattr(desc, name, desc.scales) for name in ("scales", "input_pixel_offsets", "output_pixel_offsets")]
+    if any(len(array) != source.dim() for array in arrays):
+        raise PlanError(
+            f"the arrays have {[len(array) for array in arrays]} entries, the input {source.dim()} dimensions"
+        )
+    if not all(map(math.isfinite, (entry for array in arrays for entry in array))) or min(desc.scales) <= 0:
+        raise PlanError("an entry of the arrays is not finite, or a scale not above 0")
+    return arrays
 
 
 def _places(desc: Any, d: int, size: int, count: int, device: torch.device) -> Tensor:
@@ -77,17 +102,31 @@ def _between(
     source: Tensor, d: int, count: int, scale: float, of_input: float = 0.5, of_output: float = -0.5
 ) -> Tensor:
     """Averages of neighbours along a dimension, weighted by how near they are to the output's elements."""
-    numbers = torch.arange(count, dtype=torch.float64, device=source.device)
-    coordinates = numbers.sub_(of_output).div_(scale).sub_(of_input).clamp_(0, source.shape[d] - 1)
+    first, second, weight = _neighbours(source, d, source.shape[d], count, scale, of_input, of_output)
+    weight = weight.float()
+    return source.index_select(d, first) * (1 - weight) + source.index_select(d, second) * weight
+
+
+def _neighbours(
+    like: Tensor, d: int, size: int, count: int, scale: float, of_input: float, of_output: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The elements next to the places of others along a dimension, and the weight of the second, as `like` has it."""
+    numbers = torch.arange(count, dtype=torch.float64, device=like.device)
+    coordinates = numbers.sub_(of_output).div_(scale).sub_(of_input).clamp_(0, size - 1)
     below = coordinates.floor()
-    weight = (coordinates - below).float().view(*(1,) * d, -1, *(1,) * (source.dim() - 1 - d))
+    weight = (coordinates - below).view(*(1,) * d, -1, *(1,) * (like.dim() - 1 - d))
     first = below.to(torch.int64)
-    low, high = source.index_select(d, first), source.index_select(d, (first + 1).clamp_(max=source.shape[d] - 1))
-    return low * (1 - weight) + high * weight
+    return first, (first + 1).clamp_(max=size - 1), weight
 
 
 NUMBERS = frozenset({"input_tensor"})
+GRADIENT = TorchOperator(
+    resample_grad,
+    agree=(("input_gradient_tensor", "output_gradient_tensor"),),
+    numbers=frozenset({"input_gradient_tensor"}),
+)
 OPERATORS = {
     "UPSAMPLE_2D": TorchOperator(upsample_2d, numbers=NUMBERS),
     **{name: TorchOperator(resample, numbers=NUMBERS) for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")},
+    **dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), GRADIENT),
 }

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import in_range, last_dimensions, valid_axis
+from dml_conformance.backends.torch.operators._indexing import in_range, valid_axis
+from dml_conformance.backends.torch.views import last_dimensions
 
 
 def scatter(desc: Any, tensors: Tensors) -> Tensors:

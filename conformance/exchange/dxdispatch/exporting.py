@@ -15,14 +15,14 @@ from dml_conformance.backends.base import Binding, Bytes
 from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.exchange.dxdispatch import ACTUAL, BEFORE, EXPECTED, MODEL_FILE, NOTE, README_FILE
 from dml_conformance.conformance.judge.memory import elements_at
-from dml_conformance.reports.records import FEW_DIFFERENCES, Record
-from dml_conformance.reports.text import difference_text, in_lines, pretty_json
+from dml_conformance.reports.model.records import FEW_DIFFERENCES, Record
+from dml_conformance.reports.model.text import difference_text, in_lines, pretty_json
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.operator import Slot, inputs, outputs, slots
-from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import rules
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.values import (
@@ -120,6 +120,8 @@ def _check_form(case: Case) -> None:
             raise NotExpressible(f"{member.name} is null, which DxDispatch refuses for a tensor that is not optional")
     for slot in slots(case.desc):
         tensor = slot.tensor
+        if tensor.data_type.shares_bytes:
+            raise NotExpressible(f"{slot.name} is {tensor.data_type.name}, a type that DxDispatch has no values of")
         if tensor.flags not in (TensorFlag.NONE, TensorFlag.OWNED_BY_DML):
             raise NotExpressible(f"{slot.name}.Flags is {tensor.flags}; DxDispatch knows flags by their names only")
         if tensor.total_tensor_size_in_bytes == 0:
@@ -312,7 +314,7 @@ def _readme(case: Case, record: Record | None, memory: _Memory | None, remarks: 
     ]
     lines += _what_to_see(case, memory)
     if case.rule:
-        rule = rule_named(case.rule)
+        rule = rules()[case.rule]
         lines += ["", f"The rule {rule.id}: {rule.statement}", f"Source: {rule.source.url}"]
     if case.outcome is not Outcome.UNSPECIFIED and rule_ids(case):
         lines += ["Rules broken: " + ", ".join(rule_ids(case))]

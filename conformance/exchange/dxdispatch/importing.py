@@ -251,7 +251,7 @@ class _Importer:
         if value is None:
             return None
         name = value.removeprefix(_TENSOR_TYPE) if isinstance(value, str) else ""
-        if name in DataType.__members__ and (DataType[name].size or DataType[name] is DataType.UNKNOWN):
+        if name in DataType.__members__ and not DataType[name].shares_bytes:
             return DataType[name] if DataType[name].size else None
         raise ModelError(self._name, where, f"expected a data type such as FLOAT32, found {value!r}")
 

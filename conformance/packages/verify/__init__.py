@@ -37,14 +37,15 @@ from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
 from dml_conformance.conformance.packages.verify.rerun import Rerun, rerun_sample
 from dml_conformance.conformance.packages.verify.searched import searched_cases
 from dml_conformance.conformance.packages.verify.verdicts import VerdictCheck
+from dml_conformance.reports.model.records import JUDGED_PHASES, Campaign, Phase, Record, Verdict
+from dml_conformance.reports.model.stream import StreamError
+from dml_conformance.reports.model.summary import Conformance, Summary
+from dml_conformance.reports.output.folder import RESULTS, OutputError, OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.package import STATEMENT, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot, take_snapshot
 from dml_conformance.reports.package.forms import Statement
-from dml_conformance.reports.records import JUDGED_PHASES, Campaign, Phase, Record, Verdict
-from dml_conformance.reports.store import Store, StoreError
-from dml_conformance.reports.stream import StreamError
-from dml_conformance.reports.summary import Conformance, Summary
-from dml_conformance.reports.writing import RESULTS, OutputError, OutputFolder, ReportFolder
+from dml_conformance.reports.store.results import Store, StoreError
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading

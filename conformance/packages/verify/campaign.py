@@ -9,9 +9,9 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.plan import executed_levels, planned
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.records import Campaign, Ending, describe_rules
-from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.model.records import Campaign, Ending, describe_rules
+from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.validator import Reading

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dml_conformance.conformance.campaign.engine import Engine, rule_to_search
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case
 
 CHECK = "cases"

@@ -11,12 +11,12 @@ from dml_conformance.conformance.packages.verify.files import read_document
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.packages.waivers import Waivers, illegal
 from dml_conformance.conformance.workers.environment import ZLIB, environment
+from dml_conformance.reports.model.records import Campaign
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.output.folder import CERTIFICATE, JUNIT, REPORT
 from dml_conformance.reports.package import CASES, STATEMENT, WAIVERS
 from dml_conformance.reports.package.archive import Snapshot
 from dml_conformance.reports.package.forms import CaseList, PackageDocument, Statement, WaiverList
-from dml_conformance.reports.records import Campaign
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT
 
 DOCUMENTS, WAIVED = "documents", "waivers"
 

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dml_conformance.conformance.packages.statements import predicate_of
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot
 from dml_conformance.reports.package.forms import Manifest, PackageDocument, Statement
-from dml_conformance.reports.store import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.store.results import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 FILES, SIGNED, ARCHIVE = "files", "signature", "archive"
-_SHOWN_UNUSED = 5
 NOT_AS_WRITTEN = "not written as this suite writes it: other spaces, order, or a key twice"
 
 _STATISTICS = {  # what ANALYZE makes
@@ -81,13 +80,10 @@ def check_archive(snapshot: Snapshot, findings: Findings) -> None:
 
     It is no finding, as whoever packs the same files with another program makes such an archive.
     """
-    if snapshot.unused is None:
+    if snapshot.is_ours is None:
         return
-    shown = list(snapshot.unused[:_SHOWN_UNUSED])
-    if len(snapshot.unused) > len(shown):
-        shown.append(f"{len(snapshot.unused) - len(shown)} more")
-    told = f"not packed by this suite; nothing covers {'; '.join(shown)}" if shown else "as this suite packs it"
-    findings.end(ARCHIVE, told, done=not shown)
+    other = "not packed by this suite; nothing covers what it has beside its files"
+    findings.end(ARCHIVE, "as this suite packs it" if snapshot.is_ours else other, done=snapshot.is_ours)
 
 
 def _free_pages(snapshot: Snapshot) -> int:

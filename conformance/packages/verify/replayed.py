@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.model.records import Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc

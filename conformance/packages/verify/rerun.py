@@ -23,9 +23,9 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import take_losses
 from dml_conformance.conformance.packages.verify.cases import numbered, place
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.records import NOT_CONFORMANT, Record, Verdict
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Record, Verdict
+from dml_conformance.reports.output.folder import RESULTS
+from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.validator import Reading

@@ -20,8 +20,8 @@ from dml_conformance.conformance.packages.verify.cases import CHECK, FoundCases
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.workers.environment import HYPOTHESIS, PYTHON, environment
 from dml_conformance.conformance.workers.tasks import SearchTask
-from dml_conformance.reports.records import Phase, Record, Verdict
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 

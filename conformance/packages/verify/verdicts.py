@@ -30,13 +30,12 @@ from dml_conformance.conformance.packages.verify.cases import place
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
 from dml_conformance.conformance.packages.waivers import Waivers, waived_reason
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.reports.writing import RESULTS
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.expectation import Bits, Mask
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.operator import outputs
-from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.tensor_rules import BINDING, INPUTS_UNCHANGED, OUTPUT_BOUNDS
 from dml_conformance.strategies.cases import execution_rules
@@ -169,7 +168,7 @@ class VerdictCheck:
 
     def _check_sound(self, case: Case, wrong: Any) -> None:
         """Whether a case is about its rule: breaks it and no other, or, if no descriptor can break it, breaks none."""
-        is_kept = case.rule in rules() and rule_named(case.rule).check is None
+        is_kept = case.rule in rules() and rules()[case.rule].check is None
         if is_kept and case.broken:
             wrong("case_json.rule", f"a case of {case.rule} keeps every rule; this one breaks {case.broken[0]}")
         if not is_kept and case.broken != (case.rule,):

@@ -1,5 +1,4 @@
-"""The process that reads and writes, as a client of a Dask scheduler: blocks go to its workers, records come back in
-order.
+"""The process that reads and writes, as a client of a Dask scheduler: tasks go to its workers, outcomes come back.
 
 What a lost worker was at, Dask has judged by another one. Which worker judges what makes no difference, so neither does
 their number, nor how many of them are lost on the way.
@@ -14,20 +13,21 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.cluster import tasks
 from dml_conformance.conformance.workers.cluster.identity import (
     Order,
     WorkerIdentity,
     decode_identity,
-    decode_losses,
-    encode,
     environment_of,
     first_difference,
 )
@@ -39,46 +39,45 @@ from dml_conformance.conformance.workers.cluster.scheduler import (
     in_one_line,
     named,
 )
-from dml_conformance.conformance.workers.executor import RemoteExecutor
+from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.conformance.workers.messages import (
     Reply,
     TaskOutcome,
     WorkerClaims,
     WorkerFault,
     decode_reply,
+    encode,
     packed,
 )
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseBlock, Task
-from dml_conformance.reports.encoded import EncodedRecord, decode_records
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.encoded import decode_records
+from dml_conformance.reports.model.release import suite_version
 
 if TYPE_CHECKING:
     from distributed import Future
 
-TASKS_AHEAD = 3  # for each block that can be judged at once, so that no worker waits for the one that reads and writes
+TASKS_AHEAD = 4  # for each worker, so that none waits for the one that reads and writes
 PATIENCE = 60.0  # seconds to wait for a worker where there is none
 LOOK_SECONDS = 5.0  # between two looks at which workers there are
-MOST_KILLED = 3  # times that Dask may give up a block since its workers died
 CANCELLED = (asyncio.CancelledError, futures.CancelledError)  # one of which is Dask's, by its version
 
 _T = TypeVar("_T")
 
 
-class Cluster(RemoteExecutor["Future[bytes]"]):
+class Cluster(Executor):
     """The workers of a Dask scheduler, which judge as the processes of one machine do.
 
     Args:
         setup: what they need; a backend's file must be at the same place on every worker.
         address: of the scheduler, as Dask takes it: `tcp://host:8786`, or `tls://`, for which Dask's own configuration
             has the certificates.
-        resources: what a worker must have been started with to be asked, and how much of it each block takes.
+        resources: what a worker must have been started with to be asked, and how much of it each task takes.
         patience: seconds to wait for a worker where there is none.
         tell: hears of it.
 
     Attributes:
         environment: of the workers, where it is not that of this process; for the certificate.
-        losses: known after `close`.
 
     Raises:
         BackendError: a worker cannot have a backend.
@@ -96,7 +95,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         patience: float = PATIENCE,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        super().__init__(setup)
+        super().__init__(setup.backends)
         self.address = address
         self._resources = dict(resources or {})
         self._patience = patience
@@ -105,13 +104,13 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         self._client = connected(address)
         try:
             self._members = self._found(tell)
-            self._looked = time.monotonic()
+            self._looked = self._seen = time.monotonic()
             identities = self._identities()
-            self._claims = self._claimed()
+            self._claims = self._claimed(identities)
         except BaseException:
             self.close()
             raise
-        self.environment = environment_of(identities)
+        self.environment = environment_of([identity for _, identity in identities])
         self._order = msgspec.structs.replace(self._order, claims=tuple(self._claims))
 
     def capabilities(self) -> list[Capabilities]:
@@ -122,9 +121,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
         """Have the workers let go of what they have loaded, and leave them."""
         with suppress(Exception):  # whatever is lost by now is no loss any more
             if self._client.status == "running":
-                answers = self._client.run(tasks.leave, self._order.run, on_error="ignore")
-                for answer in answers.values():
-                    self.losses.update(decode_losses(answer))
+                self._client.run(tasks.leave, self._order.run, on_error="ignore")
         self._client.close()
 
     # --- who takes part ---
@@ -143,7 +140,7 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
                 tell(f"There is no worker at {self.address}; waiting up to {self._patience:g} s for one")
                 is_told = True
             time.sleep(min(0.2, self._patience))
-        members = [member for member in there if member.slots(self._resources)]
+        members = [member for member in there if member.has(self._resources)]
         if not members:
             wanted = " ".join(f"{name}={amount:g}" for name, amount in self._resources.items())
             raise ClusterError(
@@ -155,16 +152,23 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
     def _present(self) -> list[ClusterMember]:
         """All workers at this moment, in the order of their names."""
         workers = self._ask_scheduler(lambda: self._client.scheduler_info(n_workers=-1)["workers"])
-        there = [
-            ClusterMember(address, str(about["name"]), about["resources"], about["nthreads"])
-            for address, about in workers.items()
-        ]
+        there = [ClusterMember(address, str(about["name"]), about["resources"]) for address, about in workers.items()]
         return sorted(there, key=lambda member: (member.name, member.address))
 
-    def _identities(self) -> list[WorkerIdentity]:
-        """What the workers say of themselves."""
+    def _identities(self) -> list[tuple[ClusterMember, WorkerIdentity]]:
+        """What the workers say of themselves.
+
+        A worker that dies meanwhile is left out: when it comes again, it is held to what the others say.
+        """
+        addresses, order = [member.address for member in self._members], encode(self._order)
+        answers = self._ask_scheduler(
+            lambda: self._client.run(tasks.introduce, order, workers=addresses, on_error="return")
+        )
         found = []
-        for member, answer in self._answers(tasks.introduce):
+        for member in self._members:
+            answer = answers[member.address]
+            if isinstance(answer, OSError):
+                continue
             if isinstance(answer, Exception):
                 needed = f"no dml-conformance {suite_version()} that works"
                 raise ClusterError(f"worker {member} has {needed}: {in_one_line(answer)}")
@@ -174,39 +178,25 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
                     f"worker {member} has dml-conformance {identity.suite_version}; expected {suite_version()}, "
                     "which this is"
                 )
-            found.append(identity)
+            found.append((member, identity))
+        if not found:
+            member = self._members[0]
+            first = in_one_line(answers[member.address])
+            raise ClusterLost(f"all workers were lost at the start; the first of them, {member}: {first}")
         return found
 
-    def _claimed(self) -> list[Capabilities]:
+    def _claimed(self, identities: Sequence[tuple[ClusterMember, WorkerIdentity]]) -> list[Capabilities]:
         """What the backends claim on all workers."""
-        first: tuple[ClusterMember, list[Capabilities]] | None = None
-        for member, answer in self._answers(tasks.claims, encode(self._order)):
-            reply = _decoded(decode_reply, answer, f"worker {member}")
-            if not isinstance(reply, WorkerClaims) or len(reply.capabilities) != len(self.setup.backends):
-                raise _error(reply, f"worker {member}")
-            claims = list(reply.capabilities)
-            if first is None:
-                first = member, claims
-            elif difference := first_difference(first[1], claims):
-                raise ClusterError(f"worker {member} is not like worker {first[0]}: {difference}")
-        assert first is not None
-        return first[1]
-
-    def _answers(self, function: Callable[..., Any], *arguments: Any) -> list[tuple[ClusterMember, Any]]:
-        """What a function gives on each worker, or raises there.
-
-        A worker that dies meanwhile is left out: when it comes again, it is held to what the others say.
-        """
-        addresses = [member.address for member in self._members]
-        found = self._ask_scheduler(
-            lambda: self._client.run(function, *arguments, workers=addresses, on_error="return")
-        )
-        there = [(member, found[member.address]) for member in self._members]
-        answers = [(member, answer) for member, answer in there if not isinstance(answer, OSError)]
-        if not answers:
-            member, error = there[0]
-            raise ClusterLost(f"all workers were lost at the start; the first of them, {member}: {in_one_line(error)}")
-        return answers
+        found: list[tuple[ClusterMember, list[Capabilities]]] = []
+        for member, identity in identities:
+            if not isinstance(identity.claims, WorkerClaims):
+                raise _error(identity.claims, f"worker {member}")
+            claims = list(identity.claims.capabilities)
+            found.append((member, claims))
+            first, expected = found[0]
+            if difference := first_difference(expected, claims):
+                raise ClusterError(f"worker {member} is not like worker {first}: {difference}")
+        return found[0][1]
 
     def _ask_scheduler(self, question: Callable[[], Any]) -> Any:
         try:
@@ -217,91 +207,88 @@ class Cluster(RemoteExecutor["Future[bytes]"]):
     def _scheduler_lost(self, error: BaseException) -> ClusterLost:
         return ClusterLost(f"the scheduler at {self.address} is gone, so the run is incomplete: {in_one_line(error)}")
 
-    def _most_under_way(self) -> int:
-        """Blocks to have taken ahead, by the workers that there are now or were a moment ago."""
-        if time.monotonic() - self._looked > LOOK_SECONDS:
-            self._look()
-        return TASKS_AHEAD * max(1, sum(member.slots(self._resources) for member in self._members))
+    @property
+    def most_open(self) -> int:
+        """As `Executor` has it, by the workers that there are now or were a moment ago."""
+        self.check()
+        return TASKS_AHEAD * max(1, len(self._members))
 
-    def _look(self) -> None:
-        self._members = [member for member in self._present() if member.slots(self._resources)]
+    def check(self) -> None:
+        """Look which workers there are.
+
+        Raises:
+            ClusterLost: the scheduler is gone, or all workers are.
+        """
+        now = time.monotonic()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        self._members = [member for member in self._present() if member.has(self._resources)]
         self._looked = time.monotonic()
+        if self._members:
+            self._seen = now
+        elif now - self._seen > self._patience + LOOK_SECONDS:
+            raise ClusterLost(f"no worker is left at {self.address}, so the run is incomplete")
 
     # --- tasks ---
 
-    def _submit(self, task: Task, *, quarantine: bool = False) -> Future[bytes]:
-        return self._client.submit(
+    def submit(self, task: Task) -> futures.Future[TaskOutcome]:
+        content = packed(task)
+        asked = self._client.submit(
             tasks.judge,
             encode(self._order),
-            packed(task),
-            quarantine=quarantine,
+            content,
             key=f"dml-conformance-{self._order.run}-{next(self._numbers)}",
             resources=self._resources or None,
             pure=False,
         )
+        outcome: futures.Future[TaskOutcome] = futures.Future()
+        expected = task.size if isinstance(task, CaseBlock) else None
+        asked.add_done_callback(partial(self._pass_on, outcome, expected))
+        outcome.add_done_callback(lambda _: self._let_go(asked))
+        return outcome
 
-    def _outcome(self, task: Task, pending: Future[bytes]) -> tuple[TaskOutcome, list[list[EncodedRecord]]]:
-        """As `RemoteExecutor` has it.
+    def _pass_on(self, outcome: futures.Future[TaskOutcome], expected: int | None, asked: Future[bytes]) -> None:
+        """Have a task's outcome be what Dask gives."""
+        if not outcome.set_running_or_notify_cancel():
+            return
+        try:
+            outcome.set_result(self._outcome(asked, expected))
+        except BaseException as error:
+            outcome.set_exception(error)
 
-        Raises:
-            ClusterError: a worker has come that is not like the others.
-            ClusterLost: the scheduler is gone, or all workers are.
-        """
+    def _outcome(self, asked: Future[bytes], expected: int | None) -> TaskOutcome:
+        """What came of a task that has so many cases, if that is known."""
         from distributed import KilledWorker
 
-        for killed in itertools.count(1):
-            try:
-                content = self._content(pending)
-                break
-            except KilledWorker as error:
-                # The workers that died may have died of another task, or of something else altogether.
-                if killed >= MOST_KILLED:
-                    raise WorkerError(_about_killed(task, error)) from error
-                pending = self._submit(task, quarantine=True)
-        reply = _decoded(decode_reply, content, "a worker")
+        try:
+            reply = _decoded(decode_reply, asked.result(), "a worker")
+        except KilledWorker as error:
+            lost = ProcessLost(in_one_line(error), LossCause.CONNECTION)
+            lost.how = "lost again and again"
+            raise lost from error
+        except (OSError, *CANCELLED) as error:
+            raise self._scheduler_lost(error) from error
         if not isinstance(reply, TaskOutcome):
-            raise _error(reply, self._whose(pending))
-        records = [_decoded(decode_records, each, "a worker") for each in reply.records]
-        expected = [task.size] * len(records) if isinstance(task, CaseBlock) and not reply.given_up else None
-        if len(records) != len(self.setup.backends) or expected not in (None, [len(each) for each in records]):
-            raise _error(reply, self._whose(pending))
-        pending.release()
-        return reply, records
+            raise _error(reply, self._whose(asked))
+        counts = [len(_decoded(decode_records, judged.records, "a worker")) for judged in reply.backends]
+        if len(counts) != len(self.backends):
+            raise _error(reply, self._whose(asked))
+        is_whole = not any(judged.given_up for judged in reply.backends)
+        if expected is not None and is_whole and set(counts) != {expected}:
+            raise _error(reply, self._whose(asked))
+        return reply
 
-    def _content(self, future: Future[bytes]) -> bytes:
-        """What a task has given, when it has; waits as long as there are workers.
-
-        Raises:
-            ClusterLost: the scheduler is gone, or all workers are.
-            KilledWorker: too many workers died that had the task.
-        """
-        deadline = None
-        while True:
-            try:
-                return future.result(timeout=LOOK_SECONDS)
-            except TimeoutError:
-                pass
-            except (OSError, *CANCELLED) as error:
-                raise self._scheduler_lost(error) from error
-            self._look()
-            if self._members:
-                deadline = None
-            elif deadline is None:
-                deadline = time.monotonic() + self._patience
-            elif time.monotonic() > deadline:
-                raise ClusterLost(f"no worker is left at {self.address}, so the run is incomplete")
-
-    def _whose(self, future: Future[bytes]) -> str:
+    def _whose(self, asked: Future[bytes]) -> str:
         """Which worker a task's outcome is from, in words."""
-        places = self._ask_scheduler(lambda: self._client.who_has([future]))
+        places = self._ask_scheduler(lambda: self._client.who_has([asked]))
         addresses = {address for held in places.values() for address in held}
         there = [f"worker {member}" for member in self._present() if member.address in addresses]
         return there[0] if there else "a worker that is gone"
 
-    def _let_go(self, pending: Sequence[Future[bytes]]) -> None:
-        if pending and self._client.status == "running":
-            with suppress(Exception):  # the scheduler may be gone, which is told already
-                self._client.cancel(pending, force=True)
+    def _let_go(self, asked: Future[bytes]) -> None:
+        with suppress(Exception):  # the scheduler may be gone, which is told already
+            if self._client.status == "running":
+                asked.cancel(force=True)
 
 
 def _decoded(decode: Callable[[bytes], _T], answer: object, whose: str) -> _T:
@@ -327,8 +314,3 @@ def _error(reply: Reply, whose: str) -> Exception:
     if reply.kind == WorkerError.__name__:
         return WorkerError(f"{whose}: {reply.text}")
     return ClusterLost(f"{whose}: {reply.kind}: {reply.text}")
-
-
-def _about_killed(task: Task, error: Exception) -> str:
-    lines = f": lines {task.numbers[0]} to {task.numbers[-1]}" if isinstance(task, CaseBlock) and task.numbers else ""
-    return f"{task.name}{lines}: workers die of it again and again: {in_one_line(error)}"

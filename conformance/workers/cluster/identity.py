@@ -11,8 +11,9 @@ import msgspec
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.workers.environment import environment
+from dml_conformance.conformance.workers.messages import WorkerClaims, WorkerFault
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.reports.release import suite_version
+from dml_conformance.reports.model.release import suite_version
 
 
 class WorkerIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,15 +22,17 @@ class WorkerIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         suite_version: of this package.
         environment: as a certificate has it.
+        claims: what the backends claim there, or why they cannot be had.
     """
 
     suite_version: str
     environment: dict[str, str]
+    claims: WorkerClaims | WorkerFault
 
     @classmethod
-    def own(cls) -> WorkerIdentity:
+    def own(cls, claims: WorkerClaims | WorkerFault) -> WorkerIdentity:
         """That of this process."""
-        return cls(suite_version(), environment())
+        return cls(suite_version(), environment(), claims)
 
 
 class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,10 +51,8 @@ class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     claims: tuple[Capabilities, ...] = ()
 
 
-encode = msgspec.msgpack.Encoder().encode
 decode_identity: Callable[[bytes], WorkerIdentity] = msgspec.msgpack.Decoder(WorkerIdentity).decode
 decode_order: Callable[[bytes], Order] = msgspec.msgpack.Decoder(Order).decode
-decode_losses: Callable[[bytes], dict[str, int]] = msgspec.msgpack.Decoder(dict[str, int]).decode
 
 
 def first_difference(expected: Sequence[Capabilities], found: Sequence[Capabilities]) -> str:
@@ -91,7 +92,7 @@ def environment_of(identities: Sequence[WorkerIdentity]) -> dict[str, str]:
     How many workers there are is no part of it, so that it is the same for any number of like ones.
     """
     found = {}
-    for what, own in WorkerIdentity.own().environment.items():
+    for what, own in environment().items():
         there = {identity.environment.get(what, "unknown") for identity in identities}
         if there - {own}:
             found[f"{what} of workers"] = ", ".join(sorted(there))

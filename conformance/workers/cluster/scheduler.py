@@ -83,21 +83,18 @@ class ClusterMember(NamedTuple):
         address: of the worker.
         name: as its user named it, or Dask.
         resources: what it was started with.
-        threads: how many tasks it takes at once.
     """
 
     address: str
     name: str
     resources: Mapping[str, float]
-    threads: int
 
     def __str__(self) -> str:
         return self.address if self.name == self.address else f"{self.name} ({self.address})"
 
-    def slots(self, wanted: Mapping[str, float]) -> int:
-        """How many tasks that need certain resources it takes at once."""
-        shares = (int(self.resources.get(name, 0) / amount) for name, amount in wanted.items())
-        return min(self.threads, *shares) if wanted else self.threads
+    def has(self, wanted: Mapping[str, float]) -> bool:
+        """Whether it has so much of certain resources."""
+        return all(self.resources.get(name, 0) >= amount for name, amount in wanted.items())
 
 
 def named(members: Sequence[ClusterMember]) -> str:

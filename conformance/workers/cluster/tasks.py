@@ -1,153 +1,104 @@
-"""What Dask's workers run. Nothing here needs Dask.
-
-Cases are not judged in Dask's own process: a backend that crashes would take it down, and everything that it had been
-given with it. Each task has a process of `conformance.workers`, which is watched and replaced; it is kept for the next
-block of the same run.
-"""
+"""What Dask's workers run: they judge as a campaign in one process does, each backend in one more. Nothing here needs
+Dask."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers.cluster.identity import (
-    Order,
-    WorkerIdentity,
-    decode_order,
-    encode,
-    first_difference,
-)
+import msgspec
+
+from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.conformance.workers.cluster.identity import Order, WorkerIdentity, decode_order, first_difference
 from dml_conformance.conformance.workers.cluster.scheduler import ClusterError
-from dml_conformance.conformance.workers.messages import Reply, WorkerClaims, unpacked
+from dml_conformance.conformance.workers.executor import InProcess
+from dml_conformance.conformance.workers.messages import TaskOutcome, WorkerClaims, WorkerFault, encode, unpacked
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.conformance.workers.worker import fault
-from dml_conformance.reports.release import suite_version
+from dml_conformance.conformance.workers.tasks import Task
+from dml_conformance.reports.model.release import suite_version
 
 IDLE_SECONDS = 600.0  # after which a run that has not said goodbye is taken to be gone
 
 
-def introduce() -> bytes:
-    """This worker's `WorkerIdentity`."""
-    return encode(WorkerIdentity.own())
-
-
-async def claims(order: bytes, dask_worker: Any) -> bytes:
-    """What the backends of an `Order` claim: `WorkerClaims`, or `WorkerFault`.
+async def introduce(order: bytes, dask_worker: Any) -> bytes:
+    """This worker's `WorkerIdentity`.
 
     Args:
-        order: without claims.
+        order: an `Order` without claims.
         dask_worker: the worker that runs this; Dask itself fills it in.
     """
     # Loading takes long, and the loop that this runs in is what the scheduler hears from.
-    work = asyncio.get_running_loop().run_in_executor(dask_worker.executors["default"], _claims, decode_order(order))
-    return encode(await work)
+    work = asyncio.get_running_loop().run_in_executor(dask_worker.executors["default"], _claims, order)
+    return encode(WorkerIdentity.own(await work))
 
 
-def judge(order: bytes, task: bytes, *, quarantine: bool) -> bytes:
+def judge(order: bytes, task: bytes) -> bytes:
     """Judge a task as ordered: `TaskOutcome`, or `WorkerFault`.
 
     Args:
         order: an `Order` with the claims that are expected.
         task: a packed `Task`.
-        quarantine: execute each case alone, in a process of the backend's own.
     """
     try:
-        run = _runs.get(decode_order(order))
-        with run.lent() as workers:
-            return encode(workers.judge(unpacked(task), quarantine=quarantine))
+        return encode(_runs.get(decode_order(order)).judge(unpacked(task)))
     except Exception as error:
-        return encode(fault(error))
+        return encode(WorkerFault.of(error))
 
 
-async def leave(run: str) -> bytes:
-    """Let go of all that was loaded for a run; blocks of it that are still being judged are judged to their end.
-
-    Returns:
-        How many processes were lost here, by how they ended.
-    """
-    return encode(await asyncio.to_thread(_runs.end, run))
+async def leave(run: str) -> None:
+    """Let go of all that was loaded for a run, when the task that is being judged is through."""
+    await asyncio.to_thread(_runs.end, run)
 
 
-def _claims(order: Order) -> Reply:
+def _claims(order: bytes) -> WorkerClaims | WorkerFault:
     try:
-        return WorkerClaims(_runs.get(order).claims)
+        return WorkerClaims(tuple(_runs.get(decode_order(order)).claims))
+    except msgspec.MsgspecError:  # of another release, which is told first
+        return WorkerFault(ClusterError.__name__, "the order is none of this release")
     except Exception as error:
-        return fault(error)
+        return WorkerFault.of(error)
 
 
 class _LoadedRun:
-    """What is loaded for a run: as many processes as blocks of it were judged at once.
+    """What is loaded for a run. It judges one task at a time, as Python does not use more than one core.
 
     Args:
         setup: of the run.
 
     Attributes:
         claims: of the backends here.
-        used: when something was last asked for.
 
     Raises:
         BackendError: a backend cannot be had.
-        WorkerError: no process could be started.
     """
 
     def __init__(self, setup: JudgeSetup) -> None:
-        self._setup = setup
+        self._judges = setup.judges()
+        self._executor = InProcess(self._judges, one_by_one=setup.one_by_one)
+        self.claims = self._executor.capabilities()
         self._lock = threading.Lock()
-        self._is_over = False
-        first = Workers(setup, 1)
-        try:
-            self.claims = tuple(first.capabilities())
-        except BaseException:
-            first.close()
-            raise
-        self._idle, self._all = [first], [first]
-        self._lent = 0
-        self.used = time.monotonic()
+        self._used = time.monotonic()
 
-    @contextmanager
-    def lent(self) -> Iterator[Workers]:
-        """A process, for one block."""
+    def judge(self, task: Task) -> TaskOutcome:
+        """What comes of a task; raises CorpusError."""
         with self._lock:
-            workers = self._idle.pop() if self._idle else None
-            self._lent += 1
-        try:
-            if workers is None:
-                workers = Workers(self._setup, 1)
-                self._all.append(workers)
-            yield workers
-        finally:
-            with self._lock:
-                self._lent -= 1
-                self.used = time.monotonic()
-                if workers is not None and not self._is_over:
-                    self._idle.append(workers)
-                    workers = None
-            if workers is not None:
-                workers.close()
-
-    @property
-    def losses(self) -> Counter[str]:
-        """Of processes, by how they ended."""
-        return sum((workers.losses for workers in self._all), Counter())
+            try:
+                return self._executor.judge(task)
+            finally:
+                self._used = time.monotonic()
 
     def is_unused(self, seconds: float) -> bool:
         """Whether nothing has been asked for that long."""
-        with self._lock:
-            return not self._lent and time.monotonic() - self.used > seconds
+        return not self._lock.locked() and time.monotonic() - self._used > seconds
 
     def close(self) -> None:
-        """End the processes; those that are lent, when they come back."""
+        """End the backends' processes."""
         with self._lock:
-            self._is_over = True
-            idle, self._idle = self._idle, []
-        for workers in idle:
-            workers.close()
+            for each in self._judges:
+                if isinstance(each.backend, IsolatedBackend):
+                    each.backend.close()
 
 
 class _LoadedRuns:
@@ -165,7 +116,6 @@ class _LoadedRuns:
         Raises:
             BackendError: a backend cannot be had.
             ClusterError: this worker is not like those that the run has begun with, or the run has ended.
-            WorkerError: no process could be started.
         """
         with self._lock:
             run = self._runs.get(order.run)
@@ -184,15 +134,13 @@ class _LoadedRuns:
                     self._is_watched = True
             return run
 
-    def end(self, name: str) -> Counter[str]:
-        """Let go of a run for good; returns the losses that it had."""
+    def end(self, name: str) -> None:
+        """Let go of a run for good."""
         with self._lock:
             self._ended.add(name)
             run = self._runs.pop(name, None)
-        if run is None:
-            return Counter()
-        run.close()
-        return run.losses
+        if run is not None:
+            run.close()
 
     def _end_unused(self) -> None:
         """Let go of runs whose other side seems to be gone without a word."""

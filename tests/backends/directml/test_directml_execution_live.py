@@ -17,12 +17,12 @@ from five_operators import GatherDesc
 from places import SUPPORT
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.backends.directml import DirectmlBackend
+from dml_conformance.backends.directml import directml_backend
 from dml_conformance.backends.directml.errors import DirectmlError
-from dml_conformance.backends.directml.execution.backend import ExecutingBackend
+from dml_conformance.backends.directml.execution.backend import DeviceBackend
 from dml_conformance.backends.directml.execution.process import ExecutionError
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec import registry
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType, TensorFlag
@@ -43,19 +43,19 @@ RANDOM_CASES = 100
 
 
 @pytest.fixture(scope="module")
-def backend() -> Iterator[ExecutingBackend]:
+def backend() -> Iterator[DeviceBackend]:
     try:
-        made = DirectmlBackend("d3d12")
+        made = directml_backend("d3d12")
     except DirectmlError as error:
         if "is installed" in str(error):
             pytest.skip(str(error))
         raise
-    assert isinstance(made, ExecutingBackend)
+    assert isinstance(made, DeviceBackend)
     yield made
     made.close()
 
 
-def executed(backend: ExecutingBackend, cases: Iterator[Case]) -> list[Record]:
+def executed(backend: DeviceBackend, cases: Iterator[Case]) -> list[Record]:
     """Records of the cases that the library takes; those that it refuses, or dies of, are another test's matter."""
     judge = Judge(backend, "directml:d3d12")
     records = (judge.record(case, Phase.BOUNDARIES) for case in cases if case.data)
@@ -66,12 +66,12 @@ def wrong(records: list[Record]) -> list[tuple[str, str]]:
     return [(record.reason, record.reproduce) for record in records if record.verdict is not Verdict.PASS]
 
 
-def supported(backend: ExecutingBackend) -> set[str]:
+def supported(backend: DeviceBackend) -> set[str]:
     return {DataType(value).name for value in backend._running().hello.data_types}
 
 
 @pytest.mark.parametrize("operator", registry.operators())
-def test_every_boundary_case_is_computed_as_specified(backend: ExecutingBackend, operator: str) -> None:
+def test_every_boundary_case_is_computed_as_specified(backend: DeviceBackend, operator: str) -> None:
     level = backend.capabilities().decides_at
     records = executed(backend, boundary_cases(operator, level))
     assert wrong(records) == []
@@ -83,7 +83,7 @@ def test_every_boundary_case_is_computed_as_specified(backend: ExecutingBackend,
 
 
 @pytest.mark.parametrize("operator", registry.operators())
-def test_random_cases_are_computed_as_specified(backend: ExecutingBackend, operator: str) -> None:
+def test_random_cases_are_computed_as_specified(backend: DeviceBackend, operator: str) -> None:
     level = backend.capabilities().decides_at
     rules = execution_rules(operator, level)
     cases = (
@@ -96,7 +96,7 @@ def test_random_cases_are_computed_as_specified(backend: ExecutingBackend, opera
 
 
 @pytest.mark.parametrize("owned", [("input_tensor",), ("indices_tensor",), ("input_tensor", "indices_tensor")])
-def test_tensors_that_the_operator_owns(backend: ExecutingBackend, owned: tuple[str, ...]) -> None:
+def test_tensors_that_the_operator_owns(backend: DeviceBackend, owned: tuple[str, ...]) -> None:
     flags = {name: TensorFlag.OWNED_BY_DML if name in owned else 0 for name in ("input_tensor", "indices_tensor")}
     desc = GatherDesc(
         TensorDesc.of(DataType.FLOAT32, (3, 2), flags=flags["input_tensor"]),
@@ -109,13 +109,13 @@ def test_tensors_that_the_operator_owns(backend: ExecutingBackend, owned: tuple[
     assert output.tolist() == [4.0, 5.0, 0.0, 1.0, 2.0, 3.0, 2.0, 3.0]
 
 
-def test_a_device_lost_over_bindings_is_told_and_the_next_case_has_another(backend: ExecutingBackend) -> None:
+def test_a_device_lost_over_bindings_is_told_and_the_next_case_has_another(backend: DeviceBackend) -> None:
     with pytest.raises(ExecutionError, match="the device was removed"):
         run_gather(backend, GATHER, bound=4)
     assert run_gather(backend, GATHER)[0] == 4.0
 
 
-def test_the_device_times_itself(backend: ExecutingBackend) -> None:
+def test_the_device_times_itself(backend: DeviceBackend) -> None:
     output = np.zeros(8, np.float32)
     seconds = backend.time_execution(GATHER, backend.capabilities().decides_at, *bindings(output), repeats=3)
     assert len(seconds) == 3
@@ -126,7 +126,7 @@ def test_the_device_times_itself(backend: ExecutingBackend) -> None:
     assert all(0 < second < 60 for second in copies)
 
 
-def run_gather(backend: ExecutingBackend, desc: GatherDesc, bound: int | None = None) -> np.ndarray:
+def run_gather(backend: DeviceBackend, desc: GatherDesc, bound: int | None = None) -> np.ndarray:
     output = np.zeros(8, np.float32)
     inputs, outputs = bindings(output)
     if bound is not None:
@@ -141,7 +141,7 @@ def bindings(output: np.ndarray) -> tuple[dict[str, Binding], dict[str, Binding]
     return {"input_tensor": whole[0], "indices_tensor": whole[1]}, {"output_tensor": whole[2]}
 
 
-def test_many_operators_in_one_submission_leave_nothing_behind(backend: ExecutingBackend) -> None:
+def test_many_operators_in_one_submission_leave_nothing_behind(backend: DeviceBackend) -> None:
     script = f"""
 import ctypes, sys
 sys.path.insert(0, {str(SUPPORT)!r})

@@ -18,7 +18,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import desc_from_json, desc_to_json
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators._fused import FUSIBLE
-from dml_conformance.spec.registry import every_operator, operators
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import decide
 
@@ -225,7 +225,7 @@ TORCH = TorchBackend("cpu")
 
 
 def activation(name: str, *attributes: float, **tensors: Any) -> Any:
-    described = every_operator()[name if name.startswith("ELEMENT") else f"ACTIVATION_{name}"].desc
+    described = operators()[name if name.startswith("ELEMENT") else f"ACTIVATION_{name}"].desc
     fields = [field.attribute for field in described.fields]
     given_last = zip(fields[len(fields) - len(attributes) :], attributes, strict=True)
     return described(**{**dict.fromkeys(fields), **dict(given_last), **tensors})

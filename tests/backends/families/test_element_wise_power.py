@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from family_cases import Run, assert_conforms, is_right, with_values
+from onnx_node import computed
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
@@ -93,10 +94,37 @@ def test_integers_are_exact() -> None:
     assert_conforms(TorchBackend("cpu"), run)
 
 
-def test_integers_to_powers_of_floats_are_open() -> None:
-    run = pow_of(np.array([2, 3], np.int32), np.array([0.5, 2], np.float32))
+@pytest.mark.parametrize(
+    ("base", "exponent", "right", "wrong"),
+    [
+        (2, 5.0, (32, 31), (33, 30)),
+        (3, 0.5, (1, 2), (0, 3)),
+        (8, 1.0 / 3.0, (2, 1), (3,)),
+        (-3, 3.0, (-27, -26), (27, -28)),
+        (5, -1.0, (0,), (1,)),
+        (7, 0.0, (1,), (2,)),
+    ],
+)
+def test_integers_to_powers_of_floats_are_cut_or_rounded(base: int, exponent: float, right: Any, wrong: Any) -> None:
+    run = pow_of(np.array([base], np.int32), np.array([exponent], np.float32))
+    assert all(holds(run, np.array([number], np.int32)) == [True] for number in right)
+    assert all(holds(run, np.array([number], np.int32)) == [False] for number in wrong)
+    assert_conforms(TorchBackend("cpu"), run)
+
+
+def test_powers_of_integers_that_are_none_of_their_type_are_open() -> None:
+    run = pow_of(np.array([11, -2, 0], np.int8), np.array([3.0, 0.5, -1.0], np.float16))
     assert run.expected["output_tensor"].free is not None
-    assert run.expected["output_tensor"].free.all()
+    assert run.expected["output_tensor"].free.tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int32])
+def test_integers_to_powers_of_floats_beside_another_library(kind: Any) -> None:
+    """Those that onnxruntime computes are right; both are of the same bases and exponents."""
+    base, exponent = (part.reshape(-1) for part in np.meshgrid(np.arange(-9, 10), np.arange(-2, 5) / 2))
+    run = pow_of(base.astype(kind), exponent.astype(np.float32))
+    (found,) = computed("Pow", {"X": base.astype(np.int32), "Y": exponent.astype(np.float32)}, outputs=(np.int32,))
+    assert all(holds(run, found.astype(kind)))
 
 
 def test_floats_to_powers_of_integers() -> None:

@@ -1,4 +1,4 @@
-"""ELEMENT_WISE_QUANTIZE_LINEAR and ELEMENT_WISE_DEQUANTIZE_LINEAR."""
+"""ELEMENT_WISE_QUANTIZE_LINEAR, ELEMENT_WISE_DEQUANTIZE_LINEAR and ELEMENT_WISE_QUANTIZED_LINEAR_ADD."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from family_cases import Run, assert_conforms, is_right, with_values
+from msgspec.structs import replace
+from onnx_node import computed
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.element_wise_quantize import DEQUANTIZE, QUANTIZE
+from dml_conformance.spec.operators.element_wise_quantize import ADD, DEQUANTIZE, QUANTIZE
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import decide
@@ -137,3 +139,80 @@ def test_scales_have_the_type_of_what_is_scaled() -> None:
             rules = () if is_right_type else (f"{QUANTIZE}.scale-data-type",)
             assert decide(desc, HIGHEST).rules == rules
             assert TorchBackend("cpu").validate(desc, HIGHEST).accepted is is_right_type
+
+
+Quantized = tuple[Any, float, int | None]  # integers, their scale and zero point
+
+
+def sum_of(a: Quantized, b: Quantized, scale: float, zero_point: int | None, kind: Any) -> Run:
+    single = (1,) * a[0].ndim
+    arrays = {"a_tensor": a[0], "b_tensor": b[0]}
+    for name, of, (factor, zero) in (
+        ("a", a[0].dtype, a[1:]),
+        ("b", b[0].dtype, b[1:]),
+        ("output", kind, (scale, zero_point)),
+    ):
+        arrays[f"{name}_scale_tensor"] = np.full(single, factor, np.float32)
+        if zero is not None:
+            arrays[f"{name}_zero_point_tensor"] = np.full(single, zero, of)
+    tensors = {key: TensorDesc.of(DataType[array.dtype.name.upper()], array.shape) for key, array in arrays.items()}
+    given = {field.attribute: tensors.get(field.attribute) for field in operators()[ADD].fields}
+    given["output_tensor"] = TensorDesc.of(DataType[np.dtype(kind).name.upper()], a[0].shape)
+    run = with_values(operators()[ADD].desc(**given), HIGHEST, **arrays)
+    assert_conforms(TorchBackend("cpu"), run)
+    return run
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_sums_by_powers_of_two_are_exact(kind: Any) -> None:
+    info = np.iinfo(kind)
+    a, b = (np.resize(np.arange(info.min, info.max + 1).astype(kind)[::step], (4, 150)) for step in (1, 3))
+    run = sum_of((a, 0.5, 3), (b, 2.0, None), 4.0, 5, kind)
+    exact = [
+        min(max(round(((int(x) - 3) * Fraction(1, 2) + int(y) * 2) / 4) + 5, info.min), info.max)
+        for x, y in zip(a.flat, b.flat, strict=True)
+    ]
+    assert run.expected["output_tensor"].within is None
+    assert run.expected["output_tensor"].values.view(kind).ravel().tolist() == exact
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_sums_are_those_of_onnxruntime(kind: Any) -> None:
+    """Which has both operands and the sum of one type, and scales that are not negative."""
+    random = np.random.default_rng(3)
+    info = np.iinfo(kind)
+    for a_scale, b_scale, scale in ((0.25, 0.5, 1.0), (0.1, 0.03, 0.17), (0.7, 1.3, 2.1)):
+        a, b = (random.integers(info.min, info.max, (7, 33), kind, endpoint=True) for _ in range(2))
+        zeros = [kind(n) for n in (3, 100, 60)]
+        given = {"a": a, "sa": np.float32(a_scale), "za": zeros[0], "b": b, "sb": np.float32(b_scale), "zb": zeros[1]}
+        given |= {"s": np.float32(scale), "z": zeros[2]}
+        (found,) = computed("QLinearAdd", given, outputs=(kind,), domain="com.microsoft")
+        run = sum_of((a, a_scale, 3), (b, b_scale, 100), scale, 60, kind)
+        right = np.array(holds(run, found))
+        # It divides each scale by that of the sum first, by which sums that are nearly halfway may go the other way.
+        assert right.all() if scale == 1.0 else right.mean() > 0.99
+        assert not np.array(holds(run, found ^ kind(4))).any()
+
+
+def test_sums_that_are_no_number_are_open() -> None:
+    a = np.array([[1, 0, 5]], np.uint8)
+    run = sum_of((a, math.inf, None), (a, -math.inf, None), 1.0, None, np.uint8)
+    assert holds(run, np.array([[7, 8, 9]], np.uint8)) == [[True] * 3]
+    run = sum_of((a, 1.0, None), (a, 1.0, None), 0.0, None, np.uint8)
+    assert holds(run, np.array([[7, 8, 9]], np.uint8)) == [[True] * 3]
+    run = sum_of((a, math.inf, None), (a, 1.0, 9), 1.0, None, np.uint8)
+    assert holds(run, np.array([[255, 3, 255]], np.uint8)) == [[True] * 3]
+    assert holds(run, np.array([[254, 3, 0]], np.uint8)) == [[False, True, False]]
+
+
+def test_what_is_added_has_one_scale() -> None:
+    every = {key: TensorDesc.of(DataType.UINT8, (2, 3)) for key in ("a_tensor", "b_tensor", "output_tensor")}
+    one = {f"{of}_scale_tensor": TensorDesc.of(DataType.FLOAT32, (1, 1)) for of in ("a", "b", "output")}
+    zeros = {f"{of}_zero_point_tensor": TensorDesc.of(DataType.UINT8, (1, 1)) for of in ("a", "b", "output")}
+    desc = operators()[ADD].desc(**every, **one, **zeros)
+    assert decide(desc, HIGHEST).rules == ()
+    for key in (*one, *zeros, "b_tensor", "output_tensor"):
+        for sizes in ((2, 3), (1, 3)) if key in {**one, **zeros} else ((3, 2), (1, 3)):
+            wrong = replace(desc, **{key: TensorDesc.of(getattr(desc, key).data_type, sizes)})
+            assert decide(wrong, HIGHEST).rules, (key, sizes)
+            assert not TorchBackend("cpu").validate(wrong, HIGHEST).accepted

@@ -26,10 +26,13 @@ def sequence(data_type: DataType, start: float, delta: float, *sizes: int) -> Ru
 
 
 def elements(run: Run) -> list[Any]:
-    """The numbers that are expected; None where an element is free."""
+    """The numbers that are expected; None where an element is free, or may be another number too."""
     expected = run.expected["output_tensor"]
     found = numbers(expected.values, run.desc.output_tensor.data_type).reshape(-1).tolist()
-    free = np.zeros(len(found), bool) if expected.free is None else expected.free.reshape(-1)
+    free = np.zeros(expected.values.shape, bool) if expected.free is None else expected.free
+    if expected.within is not None:
+        free = expected.within.low != expected.within.high
+    free = free.reshape(-1)
     return [None if is_free else number for number, is_free in zip(found, free, strict=True)]
 
 
@@ -78,6 +81,29 @@ def test_what_may_be_rounded_or_overflows_is_free(
         start = delta = float(np.float32(start))
         expected = [start, None, None, None]
     assert elements(sequence(data_type, start, delta, 1, 4)) == expected
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize(("start", "delta"), [(0.1, 0.3), (-7.0, 0.01), (1000.0, -0.7), (2049.0, 1.0), (0.0, 1e-7)])
+def test_steps_and_products_are_right_that_are_rounded(kind: Any, start: float, delta: float) -> None:
+    """In the type itself, up to the 500th element; another step of a hundredth is not, where it comes to something."""
+    data_type = DataType[np.dtype(kind).name.upper()]
+    start, delta = (float(kind(number)) for number in (start, delta))
+    within = sequence(data_type, start, delta, 500).expected["output_tensor"].within
+    assert within is not None
+
+    def right(found: Any) -> Any:
+        return within.holds(found.astype(kind).view(within.low.dtype), data_type)
+
+    steps = np.arange(500).astype(kind)
+    assert right(
+        np.array(list(accumulate(repeat(kind(delta), 499), lambda a, b: kind(a + b), initial=kind(start))))
+    ).all()
+    assert right(kind(start) + steps * kind(delta)).all()
+    assert right(start + np.arange(500) * delta).all()
+    other = start + np.arange(500) * delta * 1.01
+    if kind is np.float32:
+        assert not right(other)[100:].any()
 
 
 @pytest.mark.parametrize("data_type", [DataType.UINT8, DataType.INT16, DataType.FLOAT16])

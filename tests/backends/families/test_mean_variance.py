@@ -1,4 +1,4 @@
-"""MEAN_VARIANCE_NORMALIZATION1, held against sums over coordinates."""
+"""MEAN_VARIANCE_NORMALIZATION and its successors, held against sums over coordinates, and against onnxruntime's."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 import slow_reference as slow
 from family_cases import Run, assert_conforms, numbers, small_runs, with_values
+from onnx_node import computed, elements
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operators.mean_variance import NORMALIZATION
+from dml_conformance.spec.operators.mean_variance import NAME, NEWEST, OLDEST
+from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import decide
 
+NORMALIZATION = operator(NAME)
 KINDS = {DataType.FLOAT32: np.float32, DataType.FLOAT16: np.float16}
 
 
@@ -30,24 +34,28 @@ def element(run: Run, key: str, c: slow.Coordinates) -> float:
 def slow_normalization(run: Run, c: slow.Coordinates) -> tuple[float, float]:
     """The element, and how much of it a relative error of the mean and the variance comes to."""
     desc = run.desc
-    every = product(*(range(n) if d in desc.axes else (c[d],) for d, n in enumerate(desc.input_tensor.sizes)))
+    axes = desc.axes if hasattr(desc, "axes") else range(1 if desc.cross_channel else 2, 4)
+    has_mean = getattr(desc, "use_mean", True)
+    is_divided = desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance
+    every = product(*(range(n) if d in axes else (c[d],) for d, n in enumerate(desc.input_tensor.sizes)))
     row = [element(run, "input_tensor", place) for place in every]
     scale = element(run, "scale_tensor", c) if desc.scale_tensor else 1.0
     bias = element(run, "bias_tensor", c) if desc.bias_tensor else 0.0
     if not all(math.isfinite(x) and abs(x) < 1e4 for x in (*row, scale, bias)):
         return math.nan, 0.0
-    mean = math.fsum(row) / len(row)
+    mean = math.fsum(row) / len(row) if has_mean else 0.0
     variance = math.fsum((x - mean) ** 2 for x in row) / len(row)
-    root = math.sqrt(variance + desc.epsilon) if desc.normalize_variance else 1.0
+    root = math.sqrt(variance + desc.epsilon) if is_divided else 1.0
     if variance < 1e-3 * max(map(abs, row)) ** 2 or root < 1e-3:
         return math.nan, 0.0
     size = max(map(abs, row))
     return scale * (element(run, "input_tensor", c) - mean) / root + bias, abs(scale) * size / root + abs(bias)
 
 
-def test_what_is_expected_lies_around_the_slow_reference() -> None:
+@pytest.mark.parametrize("name", [OLDEST, NAME, NEWEST])
+def test_what_is_expected_lies_around_the_slow_reference(name: str) -> None:
     seen = 0
-    for run in small_runs("MEAN_VARIANCE_NORMALIZATION1", 120):
+    for run in small_runs(name, 120):
         if run.desc.fused_activation is not None:
             continue
         data_type, expected = run.desc.output_tensor.data_type, run.expected["output_tensor"]
@@ -62,7 +70,8 @@ def test_what_is_expected_lies_around_the_slow_reference() -> None:
                 continue
             unit = float(kind.eps) * abs(y) + float(kind.smallest_subnormal)
             assert low[n] - unit <= y <= high[n] + unit
-            assert high[n] - low[n] <= 4 * unit + 5e-2 * size + 1e-30
+            if getattr(run.desc, "use_mean", True) or not run.desc.use_variance:
+                assert high[n] - low[n] <= 4 * unit + 5e-2 * size + 1e-30
             seen += 1
     assert seen > 200
 
@@ -70,9 +79,12 @@ def test_what_is_expected_lies_around_the_slow_reference() -> None:
 def of(row: Any, kind: Any = np.float32, level: Level = HIGHEST, **members: Any) -> Run:
     values = np.array(row, kind)
     tensor = TensorDesc.of(DataType[values.dtype.name.upper()], (1, 1, 1, values.size))
-    given = {"axes": (3,), "normalize_variance": True, "epsilon": 0.0, "fused_activation": None}
+    given = {"axes": (3,), "epsilon": 0.0, "fused_activation": None}
+    if "use_mean" not in members:
+        given["normalize_variance"] = True
     tensors = {"input_tensor": tensor, "scale_tensor": None, "bias_tensor": None, "output_tensor": tensor}
-    return with_values(NORMALIZATION.desc(**{**tensors, **given, **members}), level, input_tensor=values)
+    described = operator(NEWEST if "use_mean" in members else NAME).desc
+    return with_values(described(**{**tensors, **given, **members}), level, input_tensor=values)
 
 
 def ends(run: Run) -> tuple[Any, Any]:
@@ -109,3 +121,57 @@ def test_scale_and_bias_have_rules_by_level() -> None:
         desc = NORMALIZATION.desc(full, scale, bias, full, (2, 3), True, 0.5, None)
         first[name] = next(level for level in Level if not decide(desc, level).violations)
     assert first == {"both": Level.L2_1, "scale alone": Level.L5_2, "one channel": Level.L4_0}
+
+
+@pytest.mark.parametrize(("is_cross", "right"), [(False, [-1.0, 1.0, -1.0, 1.0]), (True, [-2.0, -1.0, 1.0, 2.0])])
+def test_an_image_is_taken_alone_or_with_all_its_channels(is_cross: bool, right: list[float]) -> None:
+    values = np.array([0, 2, 6, 8], np.float32) if not is_cross else np.array([2, 3, 5, 6], np.float32)
+    tensor = TensorDesc.of(DataType.FLOAT32, (1, 2, 1, 2))
+    desc = operator(OLDEST).desc(tensor, None, None, tensor, is_cross, False, 0.0, None)
+    run = with_values(desc, HIGHEST, input_tensor=values)
+    low, high = ends(run)
+    assert low == pytest.approx(right, rel=2.0**-20)
+    assert high == pytest.approx(right, rel=2.0**-20)
+    assert_conforms(TorchBackend("cpu"), run)
+
+
+def test_without_a_mean_the_variance_is_around_0_or_around_the_mean() -> None:
+    """Of 3 and 5: a root of (9 + 25) / 2, or of 1, and what is between."""
+    low, high = ends(of([3.0, 5.0], use_mean=False, use_variance=True))
+    assert low == pytest.approx([3 / 17**0.5, 5 / 17**0.5], rel=1e-5)
+    assert high == pytest.approx([3.0, 5.0], rel=1e-5)
+    low, high = ends(of([3.0, 5.0], use_mean=False, use_variance=False))
+    assert low.tolist() == high.tolist() == [3.0, 5.0]
+    low, high = ends(of([3.0, 5.0], use_mean=True, use_variance=True))
+    assert low == pytest.approx([-1.0, 1.0], rel=1e-5)
+    assert high == pytest.approx([-1.0, 1.0], rel=1e-5)
+
+
+@pytest.mark.parametrize("has_mean", [True, False])
+def test_onnx_normalizes_layers_alike(has_mean: bool) -> None:
+    """Along the last axes alone, and without a mean by the root mean square; the scale has the sizes of these axes."""
+    drawn = np.random.default_rng(11)
+    x, scale, bias = (drawn.normal(1, 2, sizes).astype(np.float32) for sizes in ((2, 3, 4, 5), (5,), (5,)))
+    full, row = (TensorDesc.of(DataType.FLOAT32, sizes) for sizes in (x.shape, (1, 1, 1, 5)))
+    desc = operator(NEWEST).desc(full, row, row if has_mean else None, full, (3,), has_mean, True, 0.25, None)
+    arrays = {"input_tensor": x, "scale_tensor": scale, **({"bias_tensor": bias} if has_mean else {})}
+    run = with_values(desc, HIGHEST, **arrays)
+    name = "LayerNormalization" if has_mean else "SimplifiedLayerNormalization"
+    given = {key: array.reshape(-1) if key != "input_tensor" else array for key, array in elements(run).items()}
+    (found,) = computed(name, given, axis=-1, epsilon=0.25)
+    low, high = ends(run)
+    assert (low <= found.reshape(-1)).all()
+    assert (found.reshape(-1) <= high).all()
+
+
+@pytest.mark.parametrize("is_cross", [True, False])
+def test_onnx_normalizes_images_alike(is_cross: bool) -> None:
+    """Without scale and bias, and of one Epsilon alone, which is nothing beside such variances."""
+    x = np.random.default_rng(13).normal(1, 2, (2, 3, 4, 5)).astype(np.float32)
+    tensor = TensorDesc.of(DataType.FLOAT32, x.shape)
+    desc = operator(OLDEST).desc(tensor, None, None, tensor, is_cross, True, 0.0, None)
+    run = with_values(desc, HIGHEST, input_tensor=x)
+    (found,) = computed("MeanVarianceNormalization", elements(run), axes=[1, 2, 3] if is_cross else [2, 3])
+    low, high = ends(run)
+    assert (low <= found.reshape(-1)).all()
+    assert (found.reshape(-1) <= high).all()

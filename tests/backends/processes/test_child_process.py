@@ -14,7 +14,7 @@ from typing import IO
 import psutil
 import pytest
 
-from dml_conformance.backends.processes.child_process import StartedProcess, how_it_ended
+from dml_conformance.backends.processes.child_process import ChildProcess, how_it_ended
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="where there are no groups, nothing guards them")
 
@@ -34,8 +34,8 @@ def remarks() -> Iterator[IO[bytes]]:
         yield file
 
 
-def started_process(remarks: IO[bytes], code: str, **environment: str) -> StartedProcess:
-    return StartedProcess(sys.path, f"exec({code!a})", remarks, inherited=(), environment=environment)
+def started_process(remarks: IO[bytes], code: str, **environment: str) -> ChildProcess:
+    return ChildProcess(sys.path, f"exec({code!a})", remarks, inherited=(), environment=environment)
 
 
 def is_gone(pid: int) -> bool:

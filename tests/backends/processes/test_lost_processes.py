@@ -28,11 +28,11 @@ from dml_conformance.conformance.judge.blame import MOST_REPEATED, Blame
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.workers.tasks import TaskJudge
-from dml_conformance.reports.certificate import Certificate
-from dml_conformance.reports.records import Ending, Record, Repeated, Verdict
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.summary import Conformance, Summary
-from dml_conformance.reports.writing import CERTIFICATE, REPORT, RESULTS
+from dml_conformance.reports.model.records import Ending, Record, Repeated, Verdict
+from dml_conformance.reports.model.summary import Conformance, Summary
+from dml_conformance.reports.output.folder import CERTIFICATE, REPORT, RESULTS
+from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.views.certificate import Certificate
 from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.validator import Reading
 
@@ -76,7 +76,7 @@ def certified(code: int, name: str, *more: str, **how: Any) -> tuple[str, dict[s
 def certificate() -> dict[str, Any]:
     """Of the run, held against its records and the page."""
     with Store(Path("out") / RESULTS) as store:
-        assert Path("out", CERTIFICATE).read_bytes() == Certificate.of(Summary.of_store(store)).to_json()
+        assert Path("out", CERTIFICATE).read_bytes() == Certificate.of(store.summary()).to_json()
         counted = sum(loss.count for record in store.records() for loss in record.lost)
         counted += sum(loss.count for loss in store.ending.lost) if store.ending else 0
     found: dict[str, Any] = json.loads(Path("out", CERTIFICATE).read_text())
@@ -198,7 +198,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
         return whole(self, unit)
 
     monkeypatch.setattr(TaskJudge, "records", interrupted)
-    monkeypatch.setattr("dml_conformance.reports.store.COMMIT_SECONDS", 0.0)
+    monkeypatch.setattr("dml_conformance.reports.store.results.COMMIT_SECONDS", 0.0)
     assert certify("IsKilledOnce").exit_code not in (0, 1)
     assert not list((here / "times").iterdir())
     times(1)

@@ -21,7 +21,7 @@ from dml_conformance.conformance.campaign.plan import Share
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import BLOCK_CASES
-from dml_conformance.reports.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import HIGHEST, Level

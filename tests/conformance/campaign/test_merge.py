@@ -15,7 +15,7 @@ from commands import certificate, invoke, without_times
 
 from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
-from dml_conformance.reports.store import Store
+from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.levels import Level
 
 CASES = 61  # no multiple of the number of shards

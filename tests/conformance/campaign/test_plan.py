@@ -15,7 +15,7 @@ from dml_conformance.conformance.campaign.budget import MIB, Budget
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.plan import DECIDED_OF, EXECUTED_OF, OperatorPlan
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots

@@ -20,11 +20,10 @@ from click.testing import Result
 from commands import PROGRAM, invoke, records_of, without_times
 from places import SUPPORT
 
-from dml_conformance.reports.certificate import Certificate
-from dml_conformance.reports.locking import LockedFile
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
+from dml_conformance.reports.output.locking import LockedFile
+from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.views.certificate import Certificate
 
 SCOPE = ("--in-process", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", "out")
 SOUND = ("certify", "--backend", "reference", *SCOPE)
@@ -123,7 +122,7 @@ def attempt(*arguments: str, **more: Any) -> dict[str, Any]:
 def told(out: Path) -> dict[str, Any]:
     """All that a finished run says but times and measurements; its certificate is held against its records."""
     with Store(out / RESULTS) as store:
-        assert (out / CERTIFICATE).read_bytes() == Certificate.of(Summary.of_store(store)).to_json()
+        assert (out / CERTIFICATE).read_bytes() == Certificate.of(store.summary()).to_json()
         rows = [(row.operator, row.data_type, row.shape) for row in store.throughputs()]
         labels = list(store._connection.execute("SELECT * FROM label ORDER BY id"))
         schema = sorted(store._connection.execute("SELECT name FROM sqlite_master"))

@@ -16,8 +16,8 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.digests import Digests
-from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.model.digests import Digests
+from dml_conformance.reports.model.records import Verdict
 from dml_conformance.spec.levels import Level
 
 

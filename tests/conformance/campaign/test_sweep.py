@@ -15,19 +15,21 @@ from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Head
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.encoded import decode_records, encode_records
-from dml_conformance.reports.records import Verdict
+from dml_conformance.reports.model.encoded import decode_records, encode_records
+from dml_conformance.reports.model.records import Verdict
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
-REFERENCE = JudgeSetup(("reference",))
+REFERENCE = JudgeSetup(("reference",), limits=None)
 
 
 # --- what is judged ---------------------------------------------------------------------------------------------------
 
 
 def test_each_backend_has_a_record_of_each_case() -> None:
-    judged = untimed(judge_tasks(InProcess(JudgeSetup(("reference", "torch:cpu")).judges()), blocks(seed=WITH_OPEN)))
+    judged = untimed(
+        judge_tasks(InProcess(JudgeSetup(("reference", "torch:cpu"), limits=None).judges()), blocks(seed=WITH_OPEN))
+    )
     assert [len(records) for records in judged] == [60, 60]
     assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
 
@@ -52,7 +54,7 @@ def test_blocks_are_taken_as_they_are_needed() -> None:
 
 def test_cases_are_judged_in_the_reading_asked_for() -> None:
     one, other = (
-        untimed(judge_tasks(InProcess(JudgeSetup(("reference",), reading).judges()), blocks(60, 300)))[0]
+        untimed(judge_tasks(InProcess(JudgeSetup(("reference",), reading, limits=None).judges()), blocks(60, 300)))[0]
         for reading in Reading
     )
     assert {record.verdict for record in one} != {record.verdict for record in other}
@@ -68,7 +70,7 @@ def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
     """
     name, counts = write_backend(tmp_path, methods), []
     for repeat in (1, 3):
-        (judge,) = JudgeSetup((name,), repeat=repeat).judges()
+        (judge,) = JudgeSetup((name,), repeat=repeat, limits=None).judges()
         list(judge_tasks(InProcess([judge]), blocks()))
         counts.append(judge.backend.count)  # type: ignore[attr-defined]
     assert counts[1] >= 3 * counts[0] > 0
@@ -109,7 +111,7 @@ def test_the_number_of_cases_is_known_beforehand(own: Shard, part: Shard) -> Non
 
 
 def test_a_campaign_names_its_corpora() -> None:
-    setup = JudgeSetup(("reference",), Reading.OBSERVED, repeat=5)
+    setup = JudgeSetup(("reference",), Reading.OBSERVED, repeat=5, limits=None)
     claims = InProcess(setup.judges()).capabilities()[0]
     one, other = Header.of(3, 4, ["TILE"], [Level.L6_4]), Header.of(3, 5, ["GATHER"], [Level.L2_1])
     campaign = describe_sweep(claims, setup, [one, other], ["aa", "bb"], Shard(3, 16))

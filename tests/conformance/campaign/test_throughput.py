@@ -27,9 +27,9 @@ from dml_conformance.conformance.campaign.throughput import (
     with_caveats,
 )
 from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, reproduce_line
-from dml_conformance.reports.records import Caches, Caveat, Phase, Record, Throughput, Verdict
-from dml_conformance.reports.summary import Conformance, Summary
-from dml_conformance.reports.text import share_of_copy
+from dml_conformance.reports.model.records import Caches, Caveat, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.model.summary import Conformance, Summary
+from dml_conformance.reports.model.text import share_of_copy
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

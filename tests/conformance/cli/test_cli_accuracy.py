@@ -9,7 +9,7 @@ import pytest
 from backend_files import write_backend
 from commands import invoke
 
-from dml_conformance.conformance.accuracy import functions
+from dml_conformance.conformance.accuracy.functions import functions
 
 EXP = "ELEMENT_WISE_EXP"
 FAULT = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
 import report_data
 from backend_files import write_backend
@@ -16,50 +15,17 @@ from five_operators import TileDesc
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
-from dml_conformance.conformance.cli.options import with_device_words
-from dml_conformance.reports import console
-from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views import console
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.tensor import TensorDesc
 
-LIBRARY = Path("/opt/libd3d12.so")
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "expected"),
-    [
-        ("torch:cuda:0", (None, None), "torch:cuda:0"),
-        ("directml", ("no-doubles", None), "directml:no-doubles"),
-        ("directml:5_2", ("no-doubles", None), "directml:5_2,no-doubles"),
-        ("directml", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
-        ("directml:d3d12", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
-        ("directml:d3d12,5_2", (None, LIBRARY), f"directml:5_2,d3d12={LIBRARY}"),
-        (f"directml:d3d12={LIBRARY}", (None, LIBRARY), f"directml:d3d12={LIBRARY}"),
-    ],
-)
-def test_options_of_the_device_become_words_of_its_name(
-    name: str, words: tuple[str | None, Path | None], expected: str
-) -> None:
-    assert with_device_words(name, *words) == expected
-
-
-@pytest.mark.parametrize("name", ["directml:d3d12=/lib/other.so", "directml:warp,5_2"])
-def test_two_devices_are_refused(name: str) -> None:
-    with pytest.raises(click.UsageError, match="are two devices; name one"):
-        with_device_words(name, None, LIBRARY)
-
-
-def test_options_of_the_device_are_for_directml() -> None:
-    with pytest.raises(click.UsageError, match="are for --backend directml, not for torch"):
-        with_device_words("torch", "no-doubles", None)
-
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--backend", "reference", "--device-profile", "no-doubles"), "are for --backend directml, not for reference"),
         (("--backend", "reference", "--level", "3_0", "--all-levels"), "exclude each other"),
         (("--backend", "refernce"), "did you mean reference?"),
         (("--backend", "reference", "--level", "9_9"), "there is no feature level '9_9'"),

@@ -168,7 +168,6 @@ def test_a_file_that_is_reached_twice_is_checked_once(folder: Path) -> None:
     (folder / "link.md").symlink_to("pages/tile.md")
     collection = collect([Path("pages/tile.md"), Path("pages"), Path("link.md"), Path("./pages/tile.md")])
     assert [page.path for page in collection.pages] == ["pages/tile.md", "pages/tile.de-DE.md"]
-    assert collection.found == {"pages/tile.de-DE.md"}
 
 
 def test_a_folder_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,43 +197,6 @@ def test_a_file_name_of_any_bytes(folder: Path) -> None:
         result = invoke(name, "--format", format_)
         assert result.exit_code == Exit.NOT_CONFORMANT, result.output
         assert "udcff.md" in result.stdout
-
-
-# --- against what -------------------------------------------------------------------------------------------------
-
-
-def test_against_another_page(folder: Path) -> None:
-    written = as_json("pages/tile.md", "--against", "sound.md")
-    assert (written["registry"], written["against"]) == (False, "sound.md")
-    assert [name for name in ids(written, "pages/tile.md") if name.startswith("between-")] == [
-        "between-example-value:TILE:example/1/OutputTensor/values"
-    ]
-    both = as_json("pages/tile.de-DE.md", "--against", "sound.md", "--against", "registry")
-    assert both["registry"] is True
-    assert "older-edition:TILE:4_1" in ids(both, "pages/tile.de-DE.md")
-    assert "older-edition:TILE:4_1" not in ids(
-        as_json("pages/tile.de-DE.md", "--against", "sound.md"), "pages/tile.de-DE.md"
-    )
-
-
-def test_the_other_page_has_to_be_one_on_the_same_operator(folder: Path) -> None:
-    gather = str(ROOT / "tests" / "pages" / "gather.zh-TW.txt")
-    named = invoke("sound.md", "--against", gather)
-    assert named.exit_code == Exit.BAD_INPUT
-    assert named.stderr.startswith(f"dml-conformance: sound.md is about TILE, {gather} about GATHER")
-    found = as_json("pages", gather, "--against", "sound.md")
-    assert [page["path"] for page in found["pages"]] == ["pages/tile.de-DE.md", "pages/tile.md"]
-    assert [failure["path"] for failure in found["failures"]] == [gather]
-    searched = as_json(str(ROOT / "tests" / "pages"), "--against", "sound.md")
-    assert {page["operator"] for page in searched["pages"]} == {"TILE"}
-    assert len(searched["skipped"]) > 4
-    assert searched["failures"] == []
-    missing = invoke("sound.md", "--against", "nowhere.md")
-    assert (missing.exit_code, missing.stdout) == (Exit.BAD_INPUT, "")
-    assert missing.stderr.startswith("dml-conformance: nowhere.md cannot be read: ")
-    two = invoke("sound.md", "--against", "a.md", "--against", "b.md")
-    assert two.exit_code == Exit.BAD_INPUT
-    assert "--against takes one page, found a.md and b.md" in two.stderr
 
 
 # --- many pages ---------------------------------------------------------------------------------------------------

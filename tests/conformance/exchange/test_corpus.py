@@ -35,8 +35,8 @@ from dml_conformance.conformance.exchange.corpus import (
     read_case,
 )
 from dml_conformance.conformance.exchange.corpus_files import FRAME_LINES, open_corpus, write_corpus
-from dml_conformance.reports.release import suite_version
-from dml_conformance.reports.writing import OutputError
+from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.output.folder import OutputError
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

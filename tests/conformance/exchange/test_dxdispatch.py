@@ -40,7 +40,7 @@ from dml_conformance.strategies.cases import applicable_rules, numbered_case
 from dml_conformance.strategies.scale import Reach, scale_cases
 from dml_conformance.strategies.values import materialize
 
-ALL_TYPES = [data_type for data_type in DataType if data_type.size]
+ALL_TYPES = [data_type for data_type in DataType if data_type.bits >= 8]
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,12 @@ from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.failures import FAILURES, failing_cases
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.reports.stream import FanOut
-from dml_conformance.reports.summary import FailureKind, Summary, case_size
-from dml_conformance.reports.writing import OutputError, OutputFolder, ReportFolder
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import FailureKind, Summary, case_size
+from dml_conformance.reports.output.folder import OutputError, OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.views.failures import FAILURES, failing_cases
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError

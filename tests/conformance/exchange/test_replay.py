@@ -17,9 +17,9 @@ from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, re
 from dml_conformance.conformance.cli.cases import read_cases
 from dml_conformance.conformance.exchange.replay import ReplayChange, replay
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.package.archive import write_archive
-from dml_conformance.reports.records import Phase, Record, Verdict
-from dml_conformance.reports.store import StoreWriter
+from dml_conformance.reports.store.results import StoreWriter
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError

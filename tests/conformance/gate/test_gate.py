@@ -426,8 +426,8 @@ def test_other_tests_are_left_alone(pytester: pytest.Pytester) -> None:
             "--dml-level: there is no feature level '3_9'; expected one of 1_0, *, 6_4",
         ),
         (
-            ("--dml-backend", "reference", "--dml-operator", "LSTM"),
-            "--dml-operator: operator LSTM is not judged yet, only its facts are known; *",
+            ("--dml-backend", "reference", "--dml-operator", "QUANTISE"),
+            "--dml-operator: unknown operator 'QUANTISE'; did you mean QUANTIZE?",
         ),
         (
             ("--dml-backend", "reference", "--dml-examples", "-1"),

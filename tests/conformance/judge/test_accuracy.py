@@ -19,8 +19,8 @@ from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.compare import compare
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.errors import LEAST_BIN
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.errors import LEAST_BIN
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType

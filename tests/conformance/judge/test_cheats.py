@@ -43,7 +43,7 @@ from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.verify.rerun import Rerun
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level

@@ -15,7 +15,7 @@ from dml_conformance.backends.reference.layout import bits
 from dml_conformance.conformance.exchange.dxdispatch.exporting import NotExpressible, export
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Phase, Verdict
+from dml_conformance.reports.model.records import Phase, Verdict
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level

@@ -23,14 +23,14 @@ from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
-from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.registry import rules
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide
@@ -561,7 +561,7 @@ def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
 
 def test_an_explanation_has_all_that_is_needed() -> None:
     record = verdict(_gathered(10, 12), gather(-1, 1, rule="GATHER.negative-indices"))
-    rule = rule_named("GATHER.negative-indices")
+    rule = rules()["GATHER.negative-indices"]
     assert explain(record).splitlines() == [
         "GATHER at level 3_1: fail, GATHER.negative-indices",
         f"  the rule: {rule.statement}",
@@ -636,11 +636,18 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
                     "shifts",
                     "moderate",
                     "scales",
+                    "steps",
+                    "counters",
                     "positive",
                     "cancelling",
                     "weights",
+                    "factors",
                     "critical",
                     "all-values",
+                    "regions",
+                    "fractional-regions",
+                    "wide-regions",
+                    "outlying-regions",
                     "explicit",
                     "explicit-bits",
                 )

@@ -34,7 +34,7 @@ from dml_conformance.conformance.judge.memory import (
     InputMemory,
     Layout,
     OutputMemory,
-    Unwritten,
+    UnwrittenElements,
     make_wrong,
     memory_elements,
 )
@@ -47,7 +47,7 @@ from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.boundaries import PLACEMENTS
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
-MOVED = [data_type for data_type in DataType if data_type.size]
+MOVED = [data_type for data_type in DataType if data_type.bits >= 8]
 
 
 def bytes_of(*values: int) -> Any:
@@ -379,6 +379,24 @@ def test_poison_is_wrong_wherever_anything_is(data_type: DataType, monkeypatch: 
     assert not any(call.args[0].size for call in searched.mock_calls)
 
 
+@pytest.mark.parametrize("data_type", [DataType.INT8, DataType.FLOAT16, DataType.FLOAT32])
+def test_poison_is_not_drawn_anew_where_an_interval_holds_everything(
+    data_type: DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of floats without NaN there is something wrong, which is found."""
+    drawn = Mock(wraps=memory_module.secret_bytes)
+    monkeypatch.setattr(memory_module, "secret_bytes", drawn)
+    bits = UNSIGNED_OF_SIZE[data_type.size]
+    low, high = (np.full(4, end, bits) for end in memory_module._ends(data_type)[:2])
+    poison = np.zeros(4, bits)
+    make_wrong(poison, Expectation(poison.copy(), within=Within(low, high, np.ones(4, bool))), data_type, None, None)
+    assert not drawn.called
+    if data_type.is_float:
+        without = Expectation(poison.copy(), within=Within(low, high))
+        make_wrong(poison, without, data_type, None, None)
+        assert not right(poison, without, data_type, None).any()
+
+
 def test_nan_payloads_are_compared_among_what_is_allowed() -> None:
     allowed = np.array([0x7FC00001], "<u4")
     is_open = np.array([True])
@@ -490,7 +508,7 @@ def test_poison_is_none_of_the_values_that_are_right_if_there_are_others() -> No
 WANTED = np.array([10, 20, 30, 40], np.uint32)
 
 
-def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
+def _look(unwritten: UnwrittenElements, written: tuple[int, ...]) -> None:
     """Take in an output of four elements, all of them open, of which some were written."""
     wanted = WANTED
     memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(wanted))
@@ -501,7 +519,7 @@ def _look(unwritten: Unwritten, written: tuple[int, ...]) -> None:
 
 def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
     """Whatever is written counts, values above the poison and below it."""
-    unwritten = Unwritten()
+    unwritten = UnwrittenElements()
     _look(unwritten, (0, 1))
     assert unwritten.count == 2
     _look(unwritten, (1, 2))

@@ -18,7 +18,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.placement import PLAIN, UNALIGNED, needed_placement
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Order, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level

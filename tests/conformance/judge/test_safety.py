@@ -133,8 +133,8 @@ def test_a_rule_out_of_a_file_names_no_file_elsewhere(outputs: Outputs, tmp_path
     """A results file says under which name its failing case is to be written; the name is made of plain letters."""
     from report_data import plain
 
-    from dml_conformance.reports.failures import file_name
-    from dml_conformance.reports.records import Verdict
+    from dml_conformance.reports.model.records import Verdict
+    from dml_conformance.reports.views.failures import file_name
 
     record = plain(Verdict.FAIL, operator="../../x", rule="/etc/passwd\0\x1b")
     assert re.fullmatch(r"[A-Za-z0-9_.-]+", file_name(record.operator, record.rule))

@@ -10,8 +10,8 @@ import pytest
 from five_operators import FIVE
 from msgspec.structs import replace
 
+from dml_conformance.conformance.audit.changes import mutated
 from dml_conformance.conformance.judge.simplify import simplest, size_of
-from dml_conformance.conformance.mutate import mutated
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes
 from dml_conformance.spec.field_kinds import ScaleBias

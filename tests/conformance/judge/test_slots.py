@@ -17,7 +17,7 @@ from dml_conformance.conformance.exchange.dxdispatch.exporting import export
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.tensor_rules import OUTPUT_BOUNDS

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, ProfileError, narrowed, widest
+from dml_conformance.reports.model.records import Verdict
+from dml_conformance.reports.output.folder import FILES, FOR_CI
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, SIGNATURE, STATEMENT
 from dml_conformance.reports.package.signature import KeyFileError, key_id, read_private_key, read_public_key
-from dml_conformance.reports.records import Verdict
-from dml_conformance.reports.writing import FILES, FOR_CI
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 
 INVERTS = """

@@ -175,43 +175,26 @@ def skippable(content: bytes) -> bytes:
     return (0x184D2A57).to_bytes(4, "little") + len(content).to_bytes(4, "little") + content
 
 
-ARCHIVES: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
-    "a user": (lambda tar: packed(with_header(tar, 265, b"nobody")), "the user of 'package/cases.json', 'nobody'"),
-    "a group": (lambda tar: packed(with_header(tar, 297, b"wheel")), "the group of 'package/cases.json', 'wheel'"),
-    "a time": (lambda tar: packed(with_header(tar, 136, b"14524770400\0")), "the time of 'package/cases.json'"),
-    "a mode": (lambda tar: packed(with_header(tar, 100, b"0004755\0")), "the mode of 'package/cases.json'"),
-    "a link": (lambda tar: packed(with_header(tar, 157, b"/etc/passwd")), "the link of 'package/cases.json'"),
-    "after the name": (lambda tar: packed(with_header(tar, 60, b"hidden")), "the spelling of name, size or kind"),
-    "the rest of a header": (lambda tar: packed(with_header(tar, 500, b"hidden")), "the rest of 'package/cases.json'"),
-    "between files": (lambda tar: packed(with_padding(tar)), "bytes after the content of 'package/cases.json'"),
-    "another program": (lambda tar: packed(by_gnu_tar(tar)), "an entry for the folder 'package/'"),
-    "a frame that is skipped": (lambda tar: packed(tar) + skippable(b"hidden"), "a frame of 6 bytes that is skipped"),
-    "two frames": (lambda tar: packed(tar[:512]) + packed(tar[512:]), "2 frames in place of one"),
-}  # fmt: skip
+ARCHIVES: Mapping[str, Callable[[bytes], bytes]] = {
+    "a user": lambda tar: packed(with_header(tar, 265, b"nobody")),
+    "a time": lambda tar: packed(with_header(tar, 136, b"14524770400\0")),
+    "after the name": lambda tar: packed(with_header(tar, 60, b"hidden")),
+    "the rest of a header": lambda tar: packed(with_header(tar, 500, b"hidden")),
+    "between files": lambda tar: packed(with_padding(tar)),
+    "another program": lambda tar: packed(by_gnu_tar(tar)),
+    "a frame that is skipped": lambda tar: packed(tar) + skippable(b"hidden"),
+    "two frames": lambda tar: packed(tar[:512]) + packed(tar[512:]),
+}
 
 
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_unused_content_of_an_archive_is_named(honest: Path, tmp_path: Path, name: str) -> None:
-    change, message = ARCHIVES[name]
-    (tmp_path / "p.tar.zst").write_bytes(change(unpacked(honest)))
+def test_an_archive_with_unused_content_is_none_of_ours(honest: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "p.tar.zst").write_bytes(ARCHIVES[name](unpacked(honest)))
     found = verified(tmp_path / "p.tar.zst")
     assert found.verifies, told(found)
-    assert message in detail(found, "archive")
     (check,) = [check for check in found.checks if check.name == "archive"]
-    assert not check.done
-
-
-def test_frames_of_every_form_are_walked(tmp_path: Path) -> None:
-    """With and without a size, a checksum and several blocks, incompressible ones and runs."""
-    from dml_conformance.reports.package.archive import _unused_frames
-
-    for content in (b"", b"a", bytes(10**6), zlib.compress(bytes(range(256)) * 4000), b"x" * 300_000):
-        for size in (False, True):
-            for checksum in (False, True):
-                compressor = zstandard.ZstdCompressor(write_checksum=checksum, write_content_size=size)
-                frame = compressor.compress(content)
-                assert list(_unused_frames(io.BytesIO(frame), len(frame))) == []
-                two = frame + skippable(b"x" * 9) + frame
-                named = list(_unused_frames(io.BytesIO(two), len(two)))
-                assert named == ["a frame of 9 bytes that is skipped", "2 frames in place of one"]
+    assert (check.detail, check.done) == (
+        "not packed by this suite; nothing covers what it has beside its files",
+        False,
+    )

@@ -34,7 +34,9 @@ from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.make import manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts, verify
-from dml_conformance.reports.errors import Errors
+from dml_conformance.reports.model.errors import Errors
+from dml_conformance.reports.model.records import Campaign, Difference, Phase, Record, Verdict
+from dml_conformance.reports.output.folder import CERTIFICATE, JUNIT, REPORT, RESULTS
 from dml_conformance.reports.package import (
     CASES,
     LISTED,
@@ -50,9 +52,7 @@ from dml_conformance.reports.package.archive import write_archive
 from dml_conformance.reports.package.forms import CaseList, Manifest, Predicate, Statement, WaiverList
 from dml_conformance.reports.package.signature import PAYLOAD_TYPE, key_id, opened, pre_authentication_encoding
 from dml_conformance.reports.package.signature import signed as signed_content
-from dml_conformance.reports.records import Campaign, Difference, Phase, Record, Verdict
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import CERTIFICATE, JUNIT, REPORT, RESULTS
+from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.levels import Level

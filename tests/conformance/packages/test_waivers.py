@@ -11,8 +11,8 @@ from package_support import STATED, WAIVER
 
 from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError, read_toml
 from dml_conformance.conformance.packages.waivers import WaiverError, Waivers, read_waivers, waived_reason
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.package.forms import Stated, Waiver
-from dml_conformance.reports.records import Phase, Record, Verdict
 
 DAY = date(2026, 11, 21)
 GOOD = """\

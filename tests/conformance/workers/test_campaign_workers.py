@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +23,23 @@ from judged_tasks import records_of, tasks_left
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes import backend as isolated_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
+from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers import workers as workers_module
-from dml_conformance.conformance.workers.messages import Reply
-from dml_conformance.conformance.workers.process import WorkerProcess
+from dml_conformance.conformance.workers import executor as executor_module
+from dml_conformance.conformance.workers.messages import TaskOutcome
+from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import SearchTask, Task
-from dml_conformance.reports.encoded import encode_record
-from dml_conformance.reports.records import JUDGED_PHASES, Phase, Record, Verdict
-from dml_conformance.reports.store import Store
-from dml_conformance.reports.writing import CERTIFICATE, RESULTS
+from dml_conformance.reports.model.encoded import EncodedRecord, decode_records, encode_record
+from dml_conformance.reports.model.records import JUDGED_PHASES, Phase, Record, Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
+from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.levels import Level
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
@@ -125,10 +127,8 @@ def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
 def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Record]]]:
     """Every task that is left, with its records, which are settled as they are asked for."""
     for stage in engine.stages():
-        for task, (records,) in several.encoded(filter(engine.wants, stage), engine.wants):
-            yield task, (engine.settled(written.whole()) for written in records)
-        if several.given_up:
-            return
+        for task, outcome in several.outcomes(filter(engine.wants, stage), engine.wants):
+            yield task, (engine.settled(written.whole()) for written in decode_records(outcome.backends[0].records))
 
 
 def together(engine: Engine, several: Workers) -> Iterator[tuple[str, list[Record]]]:
@@ -213,7 +213,7 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
 def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
     engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
     found: Units = []
-    wait_until(lambda: len(several._claims) == 2)  # the first processes are through with their start
+    several.capabilities()  # the first processes are through with their start, or soon will be
     for number, unit in enumerate(together(engine, several)):
         found.append(unit)
         if number in (0, 5, 12, 13):
@@ -225,20 +225,15 @@ def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
 
 
 def test_a_task_over_which_every_process_is_killed(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers_module, "MOST_LOST", 2)
-    receive = WorkerProcess.receive
+    monkeypatch.setattr(executor_module, "MOST_LOST", 2)
+    judge = JudgeProcess.judge
 
-    def killed(process: WorkerProcess) -> Reply:
-        if process.requests:
-            process.kill()
-        process.requests += 1
-        return receive(process)
+    def killed(process: JudgeProcess, task: Task) -> TaskOutcome:
+        process.kill()
+        return judge(process, task)
 
-    monkeypatch.setattr(WorkerProcess, "requests", 0, raising=False)
-    monkeypatch.setattr(WorkerProcess, "receive", killed)
+    monkeypatch.setattr(JudgeProcess, "judge", killed)
     engine, several = workers("reference", 1)
-    several.capabilities()
-    monkeypatch.setattr(WorkerProcess, "requests", 1)
     with pytest.raises(WorkerError, match=r"2 worker processes .* over 'examples up to \d+', .* --resume"):
         next(judged(engine, several))
 
@@ -248,9 +243,12 @@ def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: py
     monkeypatch.setattr(isolated_backend, "MOST_LOST", 5)
     records: list[Record] = []
 
-    for _, unit in together(engine, several):
-        records.extend(unit)
-    assert re.search(r"lost \d+ times", several.given_up)
+    class Told(FanOut):
+        def record(self, record: Record | EncodedRecord) -> None:
+            records.append(record.traits)
+
+    with pytest.raises(GivenUp, match=r"lost \d+ times"):
+        several.feed(chain.from_iterable(engine.stages()), [Told()])
     assert 0 < sum(record.verdict is Verdict.CRASH for record in records) < 5 + 32
 
 
@@ -279,7 +277,7 @@ from dml_conformance.conformance.workers import Workers
 
 count = 0
 
-def encoded(self, tasks, wants, whole=Workers.encoded):
+def outcomes(self, tasks, wants, whole=Workers.outcomes):
     global count
     for each in whole(self, tasks, wants):
         if count == 12:
@@ -293,7 +291,7 @@ def encoded(self, tasks, wants, whole=Workers.encoded):
 
 sent = getattr(signal, sys.argv.pop())
 signal.signal(signal.SIGINT, signal.default_int_handler)
-Workers.encoded = encoded
+Workers.outcomes = outcomes
 main()
 """
 

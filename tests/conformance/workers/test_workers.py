@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,24 +22,32 @@ from xml.etree import ElementTree
 import psutil
 import pytest
 from backend_files import write_harmful_backend
+from five_operators import TileDesc
 from judged_tasks import judge_tasks
 from places import ROOT, SUPPORT
 from sweep_support import blocks, digest_of, untimed
 
+from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.loading import devices_of as backend_devices
+from dml_conformance.backends.processes import backend as isolated_backend
+from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.losses import LossTally
+from dml_conformance.backends.processes.losses import LossCause, LossTally
 from dml_conformance.conformance.exchange.corpus import CorpusError
-from dml_conformance.conformance.workers import Workers, devices_of, places_on, quarantine
+from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers import executor as executor_module
-from dml_conformance.conformance.workers.executor import InProcess
-from dml_conformance.conformance.workers.messages import Suspicion
+from dml_conformance.conformance.workers.executor import Executor, InProcess
+from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.encoded import decode_records
-from dml_conformance.reports.records import Phase, Record, Verdict
+from dml_conformance.conformance.workers.tasks import CaseBlock, JudgedTask, Task
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Reading
 
 REFERENCE = JudgeSetup(("reference",))
@@ -48,6 +59,11 @@ def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
     return blocks(size, cases, ["TILE"], [Level.L6_4])
 
 
+def judged_here(setup: JudgeSetup, work: list[CaseBlock]) -> list[list[Record]]:
+    """The records of each backend, judged by this process."""
+    return untimed(judge_tasks(InProcess(replace(setup, limits=None).judges()), work))
+
+
 def judged_by(setup: JudgeSetup, work: list[CaseBlock], count: int = 1) -> list[Record]:
     with closing(Workers(setup, count)) as workers:
         (records,) = untimed(judge_tasks(workers, work))
@@ -56,7 +72,7 @@ def judged_by(setup: JudgeSetup, work: list[CaseBlock], count: int = 1) -> list[
 
 def passed_by_all(work: list[CaseBlock]) -> list[Record]:
     """The records of a backend that does no harm."""
-    (records,) = untimed(judge_tasks(InProcess(REFERENCE.judges()), work))
+    (records,) = judged_here(REFERENCE, work)
     return records
 
 
@@ -73,7 +89,7 @@ def guilty(record: Record, every: int = 720) -> bool:
 @pytest.mark.slow
 def test_workers_give_what_one_process_gives() -> None:
     setup = JudgeSetup(("reference", "torch:cpu"))
-    alone = untimed(judge_tasks(InProcess(setup.judges()), blocks()))
+    alone = judged_here(setup, blocks())
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
             assert [claims.name for claims in workers.capabilities()] == ["reference", "torch:cpu"]
@@ -84,18 +100,114 @@ def test_workers_give_what_one_process_gives() -> None:
     assert digest_of(alone[0]) == digest_of(together[0]) == digest_of(alone[1])
 
 
-def test_blocks_are_taken_as_they_are_needed() -> None:
-    """However long a corpus is, no more than a few blocks of it are in memory."""
-    taken = []
+class Slow(Executor):
+    """Judges nothing; tasks are through when a test says so."""
 
-    def watched() -> Iterator[CaseBlock]:
-        for block in blocks():
-            taken.append(block)
-            yield block
+    def __init__(self) -> None:
+        super().__init__(["mine"])
+        self.futures: dict[str, list[Future[TaskOutcome]]] = {}
 
-    with closing(Workers(REFERENCE, 1)) as workers:
-        next(judge_tasks(workers, watched()))
-        assert len(taken) == 4
+    def capabilities(self) -> list[Capabilities]:
+        return []
+
+    most_open = 3
+
+    def submit(self, task: Task) -> Future[TaskOutcome]:
+        future: Future[TaskOutcome] = Future()
+        self.futures.setdefault(task.name, []).append(future)
+        return future
+
+    def close(self) -> None:
+        pass
+
+    def finish(self, name: str, size: int = 0) -> None:
+        self.futures[name][-1].set_result(TaskOutcome((JudgedTask(bytes(size), LossTally()),)))
+
+    def lose(self, name: str) -> None:
+        self.futures[name][-1].set_exception(ProcessLost("died of SIGKILL", LossCause.KILLED))
+
+
+def named(count: int = 20) -> list[CaseBlock]:
+    return [CaseBlock(str(n), Phase.SWEEP) for n in range(count)]
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    """Its tasks after the first finish in the order in which they are submitted, the first when all others have."""
+    executor = Slow()
+    submit = executor.submit
+
+    def submitted(task: Task) -> Future[TaskOutcome]:
+        future = submit(task)
+        if task.name != "0":
+            executor.finish(task.name, 100)
+        return future
+
+    monkeypatch.setattr(executor, "submit", submitted)
+    monkeypatch.setattr(executor, "check", lambda: executor.finish("0"))  # nothing else comes any more
+    monkeypatch.setattr(executor_module, "LONGEST_WAIT", 0.01)
+    return executor
+
+
+def test_a_slow_task_holds_up_no_other_and_is_told_first(slow: Slow) -> None:
+    told = [task.name for task, _ in slow.outcomes(named())]
+    assert list(slow.futures) == told == [str(n) for n in range(20)]
+
+
+def test_only_so_much_waits_for_a_slow_task(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor_module, "MOST_HELD", 500)
+    outcomes = slow.outcomes(named())
+    next(outcomes)
+    assert len(slow.futures) < 10
+    assert [task.name for task, _ in outcomes] == [str(n) for n in range(1, 20)]
+
+
+def test_no_more_is_judged_ahead_than_is_told_of_in_time(slow: Slow) -> None:
+    """However long a corpus is, and however fast it is judged, no more than a few blocks of it are in memory."""
+    outcomes = slow.outcomes(named()[1:])
+    for told in range(1, 10):
+        next(outcomes)
+        assert len(slow.futures) <= told + slow.most_open
+
+
+def test_a_task_whose_process_is_lost_is_submitted_again_and_in_the_end_reported(slow: Slow) -> None:
+    for lost in (1, executor_module.MOST_LOST):
+        slow.futures.clear()
+        ways = iter([slow.lose] * lost + [slow.finish])
+        slow.check = lambda ways=ways: next(ways)("0")  # type: ignore[method-assign]
+        outcomes = slow.outcomes(named(3))
+        if lost == 1:
+            assert [task.name for task, _ in outcomes] == ["0", "1", "2"]
+            assert len(slow.futures["0"]) == 2
+        else:
+            with pytest.raises(WorkerError, match=r"^3 worker processes were lost over '0', the last one died of SIGK"):
+                next(outcomes)
+    assert slow.losses == {"died of SIGKILL": 1 + executor_module.MOST_LOST}
+
+
+def test_what_is_not_wanted_any_more_is_not_waited_for(slow: Slow) -> None:
+    assert [task.name for task, _ in slow.outcomes(named(3), lambda task: task.name != "0")] == ["1", "2"]
+    assert slow.futures["0"][0].cancelled()
+
+
+def test_heavy_tasks_are_begun_before_a_few_others() -> None:
+    """And not before all: however many heavy ones come, a light one has its turn."""
+    one = TensorDesc.of(DataType.FLOAT32, (1,))
+    light, heavy = (TileDesc(one, TensorDesc.of(DataType.FLOAT32, (width,)), (width,)) for width in (4, 2**22))
+    descs = [*[light] * 6, *[heavy] * 6]
+    workers = Workers(REFERENCE, 0)
+    workers._count = 1
+    for n, desc in enumerate(descs):
+        case = Case.of(desc, Level.L6_4, {"input_tensor": Recipe("ramp")})
+        workers.submit(CaseBlock(str(n), Phase.SWEEP, (case,)))
+    begun = [int(workers._jobs.get().task.name) for _ in descs]  # type: ignore[union-attr]
+    assert begun == [0, 1, 2, 6, 3, 7, 4, 8, 5, 9, 10, 11]
+
+
+def test_workers_that_still_load_are_not_lost_when_nothing_is_left_to_do() -> None:
+    workers = Workers(REFERENCE, 3)
+    workers.close()
+    assert not workers.losses
 
 
 def test_what_nobody_waits_for_is_forgotten() -> None:
@@ -103,12 +215,12 @@ def test_what_nobody_waits_for_is_forgotten() -> None:
         abandoned = judge_tasks(workers, blocks())
         next(abandoned)
         abandoned.close()  # type: ignore[attr-defined]
-        assert untimed(judge_tasks(workers, blocks())) == untimed(judge_tasks(InProcess(REFERENCE.judges()), blocks()))
+        assert untimed(judge_tasks(workers, blocks())) == judged_here(REFERENCE, blocks())
 
 
 def test_a_reading_is_the_workers_too() -> None:
     setup = JudgeSetup(("reference",), Reading.OBSERVED)
-    assert [judged_by(setup, blocks(60, 300))] == untimed(judge_tasks(InProcess(setup.judges()), blocks(60, 300)))
+    assert [judged_by(setup, blocks(60, 300))] == judged_here(setup, blocks(60, 300))
 
 
 def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
@@ -133,7 +245,7 @@ def test_a_damaged_line_is_told() -> None:
 # What it does, what is told of that, the verdict, which cases are guilty (fewer where each takes its time), the limits.
 CRASH, HANG, NONE, SOON = Verdict.CRASH, Verdict.TIMEOUT, Limits(), Limits(0.5, 2**29)
 HARM = {
-    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV", CRASH, 720, NONE),
+    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV in execute", CRASH, 720, NONE),
     "abort": ("os.abort()", "died of SIGABRT", CRASH, 720, NONE),
     "exit": ("os._exit(7)", "ended with code 7", CRASH, 720, NONE),
     "system exit": ("sys.exit(7)", "SystemExit", CRASH, 720, NONE),
@@ -183,7 +295,9 @@ def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> Non
     for start in (0, 20):
         blamed = [record for record in found[start : start + 20] if record.verdict is not Verdict.PASS]
         assert [record.verdict for record in blamed] == [Verdict.CRASH]
-        assert blamed[0].reason.startswith("the process that judged 20 cases about this one ended with code 9")
+        assert re.search(
+            "ended with code 9 in execute_batch, on a batch of .* cases from this one on", blamed[0].reason
+        )
         assert blamed[0].reason.endswith("alone: pass")
         assert blamed[0].reproduce
     assert digest_of(found) == digest_of(judged_by(JudgeSetup((name,)), tiles(40, 20), 2))
@@ -238,7 +352,7 @@ def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
     name = write_harmful_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
     with closing(Workers(JudgeSetup(("reference", name)), 2)) as workers:
         with pytest.raises(
-            BackendError, match=r"mine\.py:Mine' cannot be made: its process ended with code 4"
+            BackendError, match=r"mine\.py:Mine': the backend's process ended with code 4 in start-up"
         ) as error:
             workers.capabilities()
         assert "no device" in str(error.value)
@@ -293,7 +407,7 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
     does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
     setup = JudgeSetup((write_harmful_backend(tmp_path, does, every=30),))
     work = blocks(50, 3000)
-    (undisturbed,) = untimed(judge_tasks(InProcess(setup.judges()), work))
+    (undisturbed,) = judged_here(setup, work)
     chance = random.Random(seed)
     moments = {chance.randrange(len(work) - 10): chance.uniform(0, 0.05) for _ in range(5)}
     killed = 0
@@ -306,9 +420,7 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
                 killed += kill_one(workers, chance)
         assert set(workers.losses) == {"died of SIGKILL"}
     assert killed >= 3
-    lost = [loss for (block,) in parts for record in block for loss in record.lost]
-    assert {loss.how for loss in lost} == {"died of SIGKILL"}
-    assert sum(loss.count for loss in lost) == workers.losses.total()
+    assert not any(record.lost for (block,) in parts for record in block)  # no backend lost its process
     (found,) = untimed(iter(parts))
     assert digest_of(found) == digest_of(undisturbed)
     assert found == undisturbed
@@ -320,51 +432,34 @@ def test_processes_that_are_killed_while_they_start() -> None:
         workers.capabilities()
 
 
+class Told(FanOut):
+    """A stream that keeps its records."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[Record | EncodedRecord] = []
+
+    def record(self, record: Record | EncodedRecord) -> None:
+        self.records.append(record)
+
+
 # --- an end to it -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
-    monkeypatch.setattr(executor_module, "too_many", lambda name, losses: "too often" if losses.lost > 3 else "")
+    monkeypatch.setattr(isolated_backend, "MOST_LOST", 4)
     setup = JudgeSetup((write_harmful_backend(tmp_path, "os._exit(1)", every=2),))
     lengths = []
     for count in (1, 2):
         with closing(Workers(setup, count)) as workers:
-            (records,) = untimed(judge_tasks(workers, tiles(120, 10)))
-            assert workers.given_up == "too often"
-            assert [record.verdict for record in records].count(Verdict.CRASH) > 3
-            lengths.append(len(records))
+            told = Told()
+            with pytest.raises(GivenUp, match=r"^the backend's process was lost \d times"):
+                workers.feed(tiles(120, 10), [told])
+            assert [record.traits.verdict for record in told.records].count(Verdict.CRASH) >= 3
+            lengths.append(len(told.records))
     assert lengths[0] == lengths[1] < 120
-
-
-def test_a_block_is_not_gone_on_with_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quarantine, "MOST_LOST", 2)
-    setup = JudgeSetup((write_harmful_backend(tmp_path, "os._exit(1)", every=1),))
-    (block,) = tiles(60, 60)
-    found = quarantine.judge_in_quarantine(setup, 0, block.read().cases, [])
-    (records,), (tally,) = map(decode_records, found.records), found.losses
-    assert records[-1].whole().verdict is Verdict.CRASH
-    assert len(records) < 60
-    assert tally.lost >= 2
-    assert found.given_up == f"{setup.backends[0]} took its process down {tally.lost} times"
-
-
-def test_too_many() -> None:
-    assert quarantine.too_many("mine", LossTally(999, 49)) == ""
-    assert quarantine.too_many("mine", LossTally(1000, 0)) == "mine took its process down 1000 times"
-    assert quarantine.too_many("mine", LossTally(50, 50)) == "mine took too long 50 times"
-
-
-def test_a_suspicion_against_one_of_several(tmp_path: Path) -> None:
-    """Where it is not known who it was, it is a fault of the run, and not a verdict on a backend."""
-    (block,) = tiles(20, 20)
-    found = quarantine.judge_in_quarantine(
-        REFERENCE, 0, block.read().cases, [Suspicion(None, "died of SIGSEGV", False)]
-    )
-    records = [record.whole() for record in decode_records(found.records[0])]
-    assert [record.verdict for record in records].count(Verdict.ERROR) == 1
-    assert {record.phase for record in records} == {Phase.SWEEP}
 
 
 # --- nothing is left --------------------------------------------------------------------------------------------------
@@ -412,7 +507,11 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
 
 
 def test_closing_ends_what_hangs(tmp_path: Path) -> None:
-    setup = JudgeSetup((write_harmful_backend(tmp_path, "HERE.joinpath('hangs').touch(); time.sleep(1000)", every=1),))
+    """And what it has started, in whatever session."""
+    child = [sys.executable, "-c", "import time; time.sleep(600)"]
+    starts = f"self.child = __import__('subprocess').Popen({child!r}, start_new_session=True)"
+    hangs = f"{starts}; HERE.joinpath('hangs').touch(); time.sleep(1000)"
+    setup = JudgeSetup((write_harmful_backend(tmp_path, hangs, every=1),))
     with closing(Workers(setup, 2)) as workers:
         workers.capabilities()
         processes = [psutil.Process(pid) for pid in workers.pids]
@@ -420,7 +519,9 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
         waiting.start()
         while not (tmp_path / "hangs").exists():
             time.sleep(0.01)
-    assert not any(process.is_running() for process in processes)
+        processes += [child for process in processes for child in process.children(recursive=True)]
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
 
 
 # --- several devices --------------------------------------------------------------------------------------------------

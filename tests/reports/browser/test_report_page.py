@@ -17,11 +17,11 @@ import report_data
 from five_operators import TileDesc
 from report_data import plain
 
-from dml_conformance.reports import html as html_module
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.records import NOT_CONFORMANT, Difference, Record, Verdict
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.store import Store, StoreWriter
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Difference, Record, Verdict
+from dml_conformance.reports.page import html as html_module
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST

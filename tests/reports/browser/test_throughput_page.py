@@ -13,13 +13,13 @@ import report_data
 from msgspec.structs import replace
 from report_data import plain
 
-from dml_conformance.reports.history import run_of
-from dml_conformance.reports.history_page import history_html
-from dml_conformance.reports.html import report_html
-from dml_conformance.reports.records import Caches, Verdict
-from dml_conformance.reports.report import CampaignReport
-from dml_conformance.reports.summary import Summary
-from dml_conformance.reports.trends import Trend
+from dml_conformance.reports.history.database import run_of
+from dml_conformance.reports.history.page import history_html
+from dml_conformance.reports.history.trends import Trend
+from dml_conformance.reports.model.records import Caches, Verdict
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
 
 Show = Callable[..., Any]
 

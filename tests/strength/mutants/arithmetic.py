@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.reference.enclosure import Evaluation
 from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import NUMBERS, as_bits, as_numbers
-from dml_conformance.backends.reference.operators import OPERATORS
+from dml_conformance.backends.reference.operators import compute_of
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
@@ -44,7 +44,7 @@ class OtherNumbers(WrongValues, abstract=True):
         return tuple(name for name, short in every if short not in cls.but and (short in cls.names or not cls.names))
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        every, output = OPERATORS[desc.operator](desc, arrays), main_output(desc)
+        every, output = compute_of(desc.operator)(desc, arrays), main_output(desc)
         found, data_type = every[output.key], output.tensor.data_type
         if not callable(found):
             return {}
@@ -99,7 +99,7 @@ def scaled(desc: Any, numbers: Any) -> Any:
 def unscaled(desc: Any, found: Formula) -> Any:
     """The function that is taken of numbers after ScaleBias."""
     bare = replace(desc, scale_bias=None)
-    (formula,) = OPERATORS[desc.operator](
+    (formula,) = compute_of(desc.operator)(
         bare, {"input_tensor": as_bits(found.arguments[0], desc.input_tensor)}
     ).values()
     return lambda numbers: exactly(formula, numbers)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.reference import ReferenceBackend, expected_output, layout
-from dml_conformance.backends.reference.operators import OPERATORS
+from dml_conformance.backends.reference.operators import compute_of
 from dml_conformance.backends.reference.parts import as_expectation
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
@@ -200,9 +200,13 @@ class WrongValues(Mutant, abstract=True):
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         arrays = {slot.key: layout.bits(inputs[slot.key], slot.tensor) for slot in of_role(desc, is_output=False)}
-        found = {**right(desc, arrays), **self.found(desc, arrays)}
+        found = {**right(desc, arrays), **self.found(*self.given(desc, arrays))}
         for slot in of_role(desc, is_output=True):
-            layout.bits(outputs[slot.key], slot.tensor)[...] = found[slot.key]
+            layout.put(outputs[slot.key], slot.tensor, found[slot.key])
+
+    def given(self, desc: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+        """The descriptor and the bits of each input that it computes with."""
+        return desc, arrays
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         """From the bits of each input those of the outputs that are wrong, by slot."""
@@ -235,7 +239,7 @@ def compute(desc: Any, inputs: Bindings) -> Any:
 
 def right(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """The right elements of every output, from those of the inputs, by slot."""
-    found = OPERATORS[desc.operator](desc, arrays)
+    found = compute_of(desc.operator)(desc, arrays)
     return {
         slot.key: as_expectation(found[slot.key], desc, slot.tensor, DIRECTML).values
         for slot in of_role(desc, is_output=True)
@@ -244,7 +248,7 @@ def right(desc: Any, arrays: Arrays) -> dict[str, Any]:
 
 def write(desc: Any, values: Any, output: Binding) -> None:
     """Put the main output's elements where they belong."""
-    layout.bits(output, main_output(desc).tensor)[...] = values
+    layout.put(output, main_output(desc).tensor, values)
 
 
 def execute(desc: Any, inputs: Bindings, outputs: Bindings, but: str = "") -> None:
@@ -252,7 +256,7 @@ def execute(desc: Any, inputs: Bindings, outputs: Bindings, but: str = "") -> No
     written = [slot for slot in of_role(desc, is_output=True) if slot.key != but]
     expected = expected_output(desc, inputs) if written else {}
     for slot in written:
-        layout.bits(outputs[slot.key], slot.tensor)[...] = expected[slot.key].values
+        layout.put(outputs[slot.key], slot.tensor, expected[slot.key].values)
 
 
 def of_role(desc: Any, *, is_output: bool) -> list[Slot]:

@@ -50,13 +50,15 @@ def TakesScaleSizeForHeightAndWidth(desc: Any, inputs: Bindings) -> Any:
     return np.resize(values, desc.output_tensor.sizes)
 
 
-@plants("computed", families=("resample",), has=("scales",), lacks=("rounding_direction",), rules=("values",))
+@plants(
+    "computed", families=("resample",), has=("input_tensor", "scales"), lacks=("rounding_direction",), rules=("values",)
+)
 def TakesTheLowerNeighbour(desc: Any, inputs: Bindings) -> Any:
     """Takes the lower one of two neighbours that are as near."""
     return _taken(desc, inputs, lambda coordinate: np.ceil(coordinate - 0.5))
 
 
-@plants("computed", families=("resample",), has=("rounding_direction",), rules=("values",))
+@plants("computed", families=("resample",), has=("input_tensor", "rounding_direction"), rules=("values",))
 def RoundsToTheNearest(desc: Any, inputs: Bindings) -> Any:
     """Does not look at RoundingDirection, as RESAMPLE1 has none."""
     return _taken(desc, inputs, lambda coordinate: np.floor(coordinate + 0.5))
@@ -74,7 +76,7 @@ def HasPixelCentresAlways(desc: Any, inputs: Bindings) -> Any:
     return compute(replace(desc, input_pixel_offsets=(0.5,) * count, output_pixel_offsets=(-0.5,) * count), inputs)
 
 
-@plants("computed", families=("resample",), has=("scales",), rules=("values",))
+@plants("computed", families=("resample",), has=("input_tensor", "scales"), rules=("values",))
 def ScalesByTheSizes(desc: Any, inputs: Bindings) -> Any:
     """Takes the ratio of the sizes for the scales."""
     sizes = zip(desc.output_tensor.sizes, desc.input_tensor.sizes, strict=True)
@@ -142,7 +144,7 @@ def SeesWindowsBackwards(desc: Any, inputs: Bindings) -> Any:
 class OtherAverage(WrongValues, abstract=True):
     """Interpolates linearly in another way, in FLOAT64 and rounded once; integers to the nearest."""
 
-    families, rules = ("resample",), ("values", "accuracy")
+    families, has, rules = ("resample",), ("input_tensor",), ("values", "accuracy")
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         if desc.interpolation_mode != LINEAR or getattr(desc, "antialiased", False):

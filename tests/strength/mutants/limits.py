@@ -64,7 +64,14 @@ def NegativeLimitsPositive(desc: Any, low: float, high: float) -> tuple[float, f
     return max(0, low), high
 
 
-@plants("found", WrongValues, families=FAMILY, has=("max",), lacks=("min_max_data_type",), since="2_1")
+@plants(
+    "found",
+    WrongValues,
+    families=FAMILY,
+    has=("max", "input_tensor", "output_tensor"),
+    lacks=("min_max_data_type",),
+    since="2_1",
+)
 def LimitsRoundedToNearest(desc: Any, arrays: Arrays) -> Arrays:
     """Rounds the limits of integers to the nearest ones."""
     if desc.input_tensor.data_type.is_float or not np.isfinite([desc.min, desc.max]).all():
@@ -76,6 +83,7 @@ class HoldsOtherwise(WrongValues, abstract=True):
     """Compares elements with their limits otherwise."""
 
     families = FAMILY
+    lacks = ("input_gradient_tensor",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         data_type = desc.input_tensor.data_type
@@ -159,3 +167,94 @@ def LowHalvesHeld(numbers: Any, kept: Any, desc: Any) -> Any:
     if numbers.itemsize != 8:
         return None
     return _held(numbers.astype(f"{numbers.dtype.kind}4"), desc)
+
+
+class PassesOtherwise(WrongValues, abstract=True):
+    """Passes on other gradients."""
+
+    families = FAMILY
+    has = ("input_gradient_tensor",)
+
+    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+        data_type = desc.input_tensor.data_type
+        numbers, gradient = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "input_gradient_tensor"))
+        with np.errstate(all="ignore"):
+            passed = self.passed(numbers, gradient, *_limits_as(desc, numbers.dtype))
+        bits = np.ascontiguousarray(passed.astype(numbers.dtype)).view(UNSIGNED[data_type.size])
+        return {"output_gradient_tensor": bits}
+
+    def passed(self, numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+        raise NotImplementedError
+
+
+def _between(numbers: Any, low: Any, high: Any) -> Any:
+    return ~((numbers <= low) | (numbers >= high))
+
+
+@plants("passed", PassesOtherwise)
+def GradientAtTheLimits(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Passes on the gradient of elements that are at a limit."""
+    return np.where((numbers < low) | (numbers > high), 0, gradient)
+
+
+@plants("passed", PassesOtherwise)
+def GradientAtMin(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Passes on the gradient of elements that are at Min."""
+    return np.where((numbers < low) | (numbers >= high), 0, gradient)
+
+
+@plants("passed", PassesOtherwise)
+def GradientBeyondTheLimits(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Passes on the gradient of the elements that are held."""
+    return np.where(_between(numbers, low, high), 0, gradient)
+
+
+@plants("passed", PassesOtherwise)
+def GradientBetweenTheLimits(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Compares the gradient with the limits."""
+    return np.where(_between(gradient, low, high), gradient, 0)
+
+
+@plants("passed", PassesOtherwise)
+def ElementPassedOn(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Passes on the element."""
+    return np.where(_between(numbers, low, high), numbers, 0)
+
+
+@plants("passed", PassesOtherwise)
+def SlopeAlone(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Has 1 in place of the gradient."""
+    return _between(numbers, low, high)
+
+
+@plants("passed", PassesOtherwise)
+def LimitBeyondTheLimits(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Has the limit in place of 0."""
+    return np.where(_between(numbers, low, high), gradient, np.where(numbers <= low, low, high))
+
+
+@plants("passed", PassesOtherwise)
+def GradientHeld(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Holds the gradient between the limits besides."""
+    return np.where(_between(numbers, low, high), np.clip(gradient, low, high), 0)
+
+
+@plants("passed", PassesOtherwise)
+def GradientInFloat16(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Has the gradient in FLOAT16."""
+    short = gradient.astype(np.float16) if numbers.dtype == np.float32 else gradient
+    return np.where(_between(numbers, low, high), short, 0)
+
+
+@plants("passed", PassesOtherwise)
+def GradientOfUnsignedAsSigned(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Compares unsigned integers as signed ones."""
+    kind = f"i{numbers.itemsize}" if numbers.dtype.kind == "u" else numbers.dtype
+    return np.where(_between(*(each.view(kind) for each in (numbers, low, high))), gradient, 0)
+
+
+@plants("passed", PassesOtherwise, since="5_0")
+def GradientOfLowHalves(numbers: Any, gradient: Any, low: Any, high: Any) -> Any:
+    """Compares the low 32 bits of 64."""
+    kind = f"{numbers.dtype.kind}4" if numbers.itemsize == 8 else numbers.dtype
+    return np.where(_between(*(each.astype(kind) for each in (numbers, low, high))), gradient, 0)

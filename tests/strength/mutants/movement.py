@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.operators import OPERATORS
+from dml_conformance.backends.reference.operators import compute_of
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import tensor_at, with_tensors
@@ -160,7 +160,7 @@ def OtherOrder(desc: Any, arrays: Arrays) -> Arrays:
     name = f"{desc.operator.removesuffix('1')}1"
     order = next(order for order in ORDERS if order != order_of(desc))
     other = descriptor_classes()[name](desc.input_tensor, desc.output_tensor, desc.block_size, int(order))
-    return OPERATORS[name](other, arrays)
+    return compute_of(name)(other, arrays)
 
 
 @plants("found", WrongValues, families=("depth_space",))
@@ -201,7 +201,7 @@ def RepeatsTheWhole(desc: Any, arrays: Arrays) -> Arrays:
 class RoundsOtherwise(WrongValues, abstract=True):
     """Rounds coordinates to another neighbour."""
 
-    families, has = ("resample",), ("scales",)
+    families, has = ("resample",), ("input_tensor", "scales")
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         values = arrays["input_tensor"]

@@ -228,10 +228,30 @@ def ElementsIn32Bits(desc: Any, level: Level) -> Answer:
     return Answer(True) if breaks_alone(desc, level, "TENSOR.element-count") else REFERENCE.validate(desc, level)
 
 
-@plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))
-def PackedBytesIn32Bits(tensor: TensorDesc) -> TensorDesc:
+# Whose large tensors have one byte an element, and so no more bytes than 32 bits count.
+OF_BYTES = frozenset(
+    {
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+        "MATRIX_MULTIPLY_INTEGER",
+        "QUANTIZED_LINEAR_AVERAGE_POOLING",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+    }
+)
+
+
+class PackedBytesIn32Bits(WrongDecision):
     """Computes the bytes of a tensor without strides in 32 bits."""
-    return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
+
+    since = NEWEST
+    rules = ("TENSOR.total-size",)
+
+    @classmethod
+    def operators(cls) -> tuple[str, ...]:
+        return tuple(name for name in super().operators() if name not in OF_BYTES)
+
+    def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
+        return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
 
 
 @plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))

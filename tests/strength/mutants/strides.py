@@ -97,7 +97,7 @@ def RejectsBroadcastInputs(desc: Any) -> bool:
     return any(tensor.strides is not None and 0 in tensor.strides for _, tensor in tensors(desc))
 
 
-@plants("computed", reads=True, rules=EXECUTED)
+@plants("computed", reads=True, lacks=("input_state_tensor",), rules=EXECUTED)  # which has even rows
 def RowsTakenForPadded(desc: Any, inputs: Bindings) -> Any:
     """Reads a tensor without strides as if each row were padded to an even number of elements."""
     read = source(desc).tensor

@@ -9,6 +9,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, as_numbers
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.operator import outputs
 from strength.mutants.base import Arrays, Mutant, WrongValues, plants
 
 FUNCTION = enumeration("DML_REDUCE_FUNCTION")
@@ -17,7 +18,7 @@ TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
 
 def rounded(values: Any, desc: Any) -> Any:
     """The bits of FLOAT64 numbers in the type of the first output."""
-    kind = NUMBERS[desc.input_tensor.data_type if hasattr(desc, "input_tensor") else desc.a_tensor.data_type]
+    kind = NUMBERS[outputs(desc)[0].tensor.data_type]
     return np.ascontiguousarray(values.astype(kind)).view(UNSIGNED[kind.itemsize])
 
 
@@ -263,26 +264,52 @@ class OtherNormalization(WrongValues, abstract=True):
             given = {
                 key: as_numbers(array, desc.input_tensor.data_type).astype(np.float64) for key, array in arrays.items()
             }
-            x, axes = given["input_tensor"], self.axes(tuple(desc.axes), given["input_tensor"].ndim)
-            found = x - x.mean(axes, keepdims=True)
-            found = self.divided(found, x, axes, desc)
+            x = given["input_tensor"]
+            axes = self.axes(self.together(desc), x.ndim)
+            found = self.divided(x - self.mean(x, axes, desc), x, axes, desc)
             scale, bias = given.get("scale_tensor", np.array(1.0)), given.get("bias_tensor", np.array(0.0))
             return {"output_tensor": rounded(self.scaled(found, scale, bias), desc)}
+
+    def together(self, desc: Any) -> tuple[int, ...]:
+        """The axes along which elements are taken together."""
+        if hasattr(desc, "axes"):
+            return tuple(desc.axes)
+        return (1, 2, 3) if desc.cross_channel else (2, 3)
 
     def axes(self, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
         return axes
 
+    def mean(self, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
+        """What is taken from every element."""
+        return x.mean(axes, keepdims=True) if getattr(desc, "use_mean", True) else 0.0
+
     def divided(self, away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
         """How far elements are from their mean, over the root of the variance."""
         variance = (away * away).mean(axes, keepdims=True)
-        return away / np.sqrt(variance + desc.epsilon) if desc.normalize_variance else away
+        return away / np.sqrt(variance + desc.epsilon) if is_divided(desc) else away
 
     def scaled(self, found: Any, scale: Any, bias: Any) -> Any:
         return found * scale + bias
 
 
-def normalizations(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherNormalization)
+def is_divided(desc: Any) -> bool:
+    return bool(desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance)
+
+
+def normalizations(step: str, *has: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
+    """With the attributes that it shows in."""
+    return plants(step, OtherNormalization, **({"has": has} if has else {}))
+
+
+@normalizations("together", "cross_channel")
+def ChannelsNeverCrossed(desc: Any) -> tuple[int, ...]:
+    return (2, 3)
+
+
+@normalizations("together", "cross_channel")
+def BatchCrossedToo(desc: Any) -> tuple[int, ...]:
+    """Takes all images of a batch together."""
+    return (0, 1, 2, 3) if desc.cross_channel else (2, 3)
 
 
 @normalizations("axes")
@@ -296,15 +323,26 @@ def NormalizedOverTheImage(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return tuple(range(max(rank - 2, 0), rank))
 
 
+@normalizations("mean", "use_mean")
+def MeanAlwaysTaken(x: Any, axes: tuple[int, ...], desc: Any) -> Any:
+    """Takes the mean away without UseMean too."""
+    return x.mean(axes, keepdims=True)
+
+
+@normalizations("mean", "use_mean")
+def MeanNeverTaken(x: Any, axes: tuple[int, ...], desc: Any) -> Any:
+    return 0.0
+
+
 @normalizations("divided")
 def EpsilonOutsideTheRoot(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
     root = np.sqrt((away * away).mean(axes, keepdims=True))
-    return away / (root + desc.epsilon) if desc.normalize_variance else away
+    return away / (root + desc.epsilon) if is_divided(desc) else away
 
 
 @normalizations("divided")
 def EpsilonIgnored(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    return away / np.sqrt((away * away).mean(axes, keepdims=True)) if desc.normalize_variance else away
+    return away / np.sqrt((away * away).mean(axes, keepdims=True)) if is_divided(desc) else away
 
 
 @normalizations("divided")
@@ -312,7 +350,7 @@ def VarianceUnbiased(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any
     """Divides by one less than the number of elements, as of a sample."""
     count = max(np.prod([x.shape[axis] for axis in axes]) - 1, 1)
     variance = (away * away).sum(axes, keepdims=True) / count
-    return away / np.sqrt(variance + desc.epsilon) if desc.normalize_variance else away
+    return away / np.sqrt(variance + desc.epsilon) if is_divided(desc) else away
 
 
 @normalizations("divided")
@@ -324,7 +362,7 @@ def VarianceAlwaysNormalized(away: Any, x: Any, axes: tuple[int, ...], desc: Any
 @normalizations("divided")
 def VarianceAroundZero(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
     """Takes the mean of the squares of the elements themselves."""
-    return away / np.sqrt((x * x).mean(axes, keepdims=True) + desc.epsilon) if desc.normalize_variance else away
+    return away / np.sqrt((x * x).mean(axes, keepdims=True) + desc.epsilon) if is_divided(desc) else away
 
 
 @normalizations("scaled")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots, with_tensors
-from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.registry import operators, rules_of, spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors, with_named_type
 
@@ -50,9 +50,11 @@ def AcceptsInt16Indices(desc: Any) -> Any:
 def ConvertsDataTypes(desc: Any) -> Any:
     """Accepts an output of another data type, as if it were a cast."""
     by_group: dict[str, DataType] = {}
-    changed = {}
+    changed, spec = {}, spec_of(desc)
+    (rule,) = (rule for rule in rules_of(spec.name) if rule.id == f"{spec.name}.same-data-type")
     for slot in slots(desc):
-        tensor, data_type = slot.tensor, by_group.setdefault(spec_of(desc).group(slot.field), slot.tensor.data_type)
+        group = spec.group(slot.field) if rule.constraint else ""  # a rule of an operator's own knows no groups
+        tensor, data_type = slot.tensor, by_group.setdefault(group, slot.tensor.data_type)
         if tensor.data_type.size and data_type.size:
             total = tensor.total_tensor_size_in_bytes * data_type.size // tensor.data_type.size
             changed[slot.key] = replace(tensor, data_type=data_type, total_tensor_size_in_bytes=total)

@@ -14,7 +14,7 @@ from dml_conformance.spec.operators._windows import windows_of
 from strength.mutants.base import Arrays, Mutant, WrongValues, plants, right
 from strength.mutants.sums import as_tf32, in_float16, rounded
 
-FAMILIES = ("average_pooling", "convolution")
+FAMILIES = ("average_pooling", "convolution", "pooling")
 
 
 class OtherWindows(WrongValues, abstract=True):
@@ -36,7 +36,7 @@ def StrideIgnored(desc: Any) -> Any:
     return replace(desc, strides=(1,) * len(desc.strides))
 
 
-@plants("other", OtherWindows)
+@plants("other", OtherWindows, has=("dilations",))
 def DilationIgnored(desc: Any) -> Any:
     return replace(desc, dilations=(1,) * len(desc.dilations))
 
@@ -74,15 +74,18 @@ class LastColumnTwice(WrongValues):
     families = FAMILIES
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        values = right(desc, arrays)["output_tensor"].copy()
-        values[..., -1] = values[..., -2:][..., 0]
-        return {"output_tensor": values}
+        found = {key: values.copy() for key, values in right(desc, arrays).items()}
+        for values in found.values():
+            values[..., -1] = values[..., -2:][..., 0]
+        return found
 
 
 class OtherMean(WrongValues, abstract=True):
     """Makes something else of the elements of a window than their mean."""
 
     families = ("average_pooling",)
+    has = ("input_tensor",)
+    lacks = ("input_scale_tensor",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         data_type, lengths = desc.input_tensor.data_type, desc.input_tensor.sizes[2:]
@@ -133,9 +136,10 @@ def LargestTaken(elements: Any, count: Any) -> Any:
 
 
 class OtherFactors(WrongValues, abstract=True):
-    """Multiplies other elements with each other, or adds another bias."""
+    """Multiplies other elements with each other, or adds another bias; those of integers are in `products`."""
 
     families = ("convolution",)
+    has = ("direction",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         numbers = {key: as_numbers(bits, desc.input_tensor.data_type) for key, bits in arrays.items()}
@@ -211,6 +215,7 @@ class BiasByRow(WrongValues):
     """Adds the bias along the last dimension but one, where it belongs to channels."""
 
     families = ("convolution",)
+    has = ("direction",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         if desc.bias_tensor is None or desc.fused_activation is not None:
@@ -227,6 +232,7 @@ class OutputPaddingInFront(WrongValues):
     """Adds elements at the beginning of the output, not at its end."""
 
     families = ("convolution",)
+    has = ("direction",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         values, axes = right(desc, arrays)["output_tensor"], tuple(range(2, len(desc.output_tensor.sizes)))
@@ -237,6 +243,7 @@ class ConvolutionInFloat16(WrongValues):
     """Adds up in FLOAT16, one product after the other."""
 
     families = ("convolution",)
+    has = ("direction",)
 
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         if desc.direction != 0 or desc.fused_activation is not None or desc.bias_tensor is not None or desc.mode == 0:

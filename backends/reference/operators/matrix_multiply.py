@@ -1,0 +1,128 @@
+"""Products of matrices of integers: exact, or of the numbers that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
+from dml_conformance.backends.reference.floats import Array
+from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._quantized import (
+    as_float32,
+    as_int32,
+    has_no_int32,
+    has_no_quotient,
+    numbers_of,
+    over,
+    quantized,
+)
+from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.expectation import Expectation, Mask
+
+EXACT = 2.0**53  # below which FLOAT64 has all sums of integers
+
+
+def multiply_integer(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+    """output[..., m, n] = sum((a[..., m, k] - a_zero_point[m]) * (b[..., k, n] - b_zero_point[n])); open beyond
+    INT32"""
+    a, b = _differences(desc, arrays)
+    return {"output_tensor": as_int32(a @ b)}
+
+
+def quantized_multiply(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[..., m, n] = clamp(round(sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) / scale)
+    + zero_point, least, largest), ties to even"""
+    a, b = _differences(desc, arrays)
+    scales = [numbers_of(desc, arrays, f"{name}_scale_tensor") for name in ("a", "b", "output")]
+    of_a, of_b, scale = map(_beside, scales)
+    with np.errstate(all="ignore"):
+        is_open = has_no_quotient((of_a, of_b, of_a * of_b), scale) | has_no_int32(a @ b)
+
+    def expected(profile: Profile) -> Expectation:
+        evaluation = Evaluation(profile)
+        x, y, of_x, of_y, by = map(evaluation.of, (a, b, of_a, of_b, scale))
+        product, factor = x @ y, of_x * of_y
+        found = either(over(either((x * of_x) @ (y * of_y), product * factor), by), product * over(factor, by))
+        zero_point = _beside(numbers_of(desc, arrays, "output_zero_point_tensor"))
+        return quantized(found, zero_point, desc.output_tensor.data_type, is_open)
+
+    return {"output_tensor": expected}
+
+
+def multiply_to_float(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """output[..., m, n] = sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) + bias[..., m, n]"""
+    a, b = _differences(desc, arrays)
+    data_type = desc.output_tensor.data_type
+    with np.errstate(all="ignore"):
+        sums = a @ b
+        is_open = has_no_int32(sums) | (np.abs(a) @ np.abs(b) >= EXACT)
+        is_open = is_open | _is_beyond(a, desc.a_tensor.data_type).any(-1, keepdims=True)
+        is_open = is_open | _is_beyond(b, desc.b_tensor.data_type).any(-2, keepdims=True)
+
+    def formula(profile: Profile) -> Enclosure:
+        evaluation = Evaluation(profile)
+        x, y = (as_float32(evaluation.of(of)) for of in (a, b))
+        of_x, of_y = (
+            evaluation.of(_beside(as_numbers(arrays[key], data_type))) for key in ("a_scale_tensor", "b_scale_tensor")
+        )
+        factors = [x * of_x, y * of_y]
+        product = x @ y
+        found = either(factors[0] @ factors[1], product * (of_x * of_y), product * of_x * of_y, product * of_y * of_x)
+        if data_type is DataType.FLOAT16:
+            one, other = (factor.to(data_type) for factor in factors)
+            found = either(found, one @ other)
+        if "bias_tensor" in arrays:
+            found = found + evaluation.of(as_numbers(arrays["bias_tensor"], data_type))
+        return found.to(data_type).opened(is_open)
+
+    return {"output_tensor": formula}
+
+
+def _beside(numbers: Array) -> Array:
+    """Scales or zero points as they broadcast beside matrices of any dimension count: what is before rows is 1."""
+    return numbers.reshape(numbers.shape[-2:])
+
+
+def _differences(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+    """A and B less their zero points."""
+    a, b = (
+        numbers_of(desc, arrays, f"{name}_tensor") - _beside(numbers_of(desc, arrays, f"{name}_zero_point_tensor"))
+        for name in ("a", "b")
+    )
+    return a, b
+
+
+def _is_beyond(differences: Array, data_type: DataType) -> Mask:
+    """Which differences a type of 32 bits does not have; narrower ones are computed in a wider type."""
+    least, most = (data_type.limits or (0, 0)) if data_type.size == 4 else (-np.inf, np.inf)
+    return np.asarray((differences < least) | (differences > most))
+
+
+def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The rows of A and the columns of B that the box is a product of, and what stands beside them."""
+    *lead, rows, columns = spans
+    every, found, box = slice(None), dict[str, Any](), tuple[Any, ...]()
+    for key, array in arrays.items():
+        if key == "a_tensor":
+            box = (*lead, rows, every)
+        elif key == "b_tensor":
+            box = (*lead, every, columns)
+        elif key == "bias_tensor":
+            box = (*lead, rows, columns)
+        else:
+            last = zip(array.shape[-2:], (rows, columns)[-array.ndim :], strict=True)
+            box = (..., *(span if size > 1 else every for size, span in last))
+        found[key] = array[box]
+    return desc, found
+
+
+OPERATORS: dict[str, Compute] = {
+    "MATRIX_MULTIPLY_INTEGER": multiply_integer,
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": quantized_multiply,
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": multiply_to_float,
+}
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, cut)

@@ -1,0 +1,261 @@
+"""RNN, LSTM and GRU: states of recurrent units, step by step over sequences of their own lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dml_conformance.backends.reference.enclosure import (
+    Condition,
+    Enclosure,
+    Evaluation,
+    concatenate,
+    either,
+    stack,
+    where,
+)
+from dml_conformance.backends.reference.functions import lerp, maximum, minimum
+from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not
+from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
+from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.operators.recurrent import DIRECTION, UNITS, directions, hidden_size
+
+Factors = list[tuple[Enclosure, Enclosure]]  # rows and the columns that they are multiplied by
+INITIAL = ("hidden_init_tensor", "cell_mem_init_tensor")
+BATCH = 2  # the dimension of states, and of the input, that has one of each sequence
+SINGLE = ("output_single_tensor", "output_cell_single_tensor")
+
+
+class Reading(NamedTuple):
+    """How an implementation may take what LSTM's page has in two ways.
+
+    Attributes:
+        sees_new: whether the peephole of the output gate sees the new cell state.
+        clips_cell: whether the cell state is clipped where it is the argument of an activation.
+    """
+
+    sees_new: bool = False
+    clips_cell: bool = False
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What the units of one direction compute with.
+
+    Attributes:
+        desc: the descriptor.
+        numbers: of the input tensors by key.
+        place: of the direction.
+        reading: see `Reading`.
+    """
+
+    desc: Any
+    numbers: dict[str, Enclosure]
+    place: int
+    reading: Reading
+
+    @property
+    def functions(self) -> Any:
+        """The activations."""
+        count = len(UNITS[self.desc.operator].functions)
+        return self.desc.activation_descs[count * self.place :][:count]
+
+    def of_input(self, x: Enclosure, gates: str) -> Factors:
+        """What the input has a part in the sums of gates that stand side by side; the bias is a factor of 1."""
+        return self._factors(x, gates, "weight_tensor", 0)
+
+    def of_state(self, h: Enclosure, gates: str) -> Factors:
+        """The same of the state."""
+        return self._factors(h, gates, "recurrence_tensor", 1)
+
+    def sums(self, x: Enclosure, h: Enclosure, gates: str, term: Enclosure | None = None) -> Enclosure:
+        """The sums of gates, one term more among them where there is one."""
+        return _sums(*self.of_input(x, gates), *self.of_state(h, gates), term=term)
+
+    def activated(self, place: int, x: Enclosure) -> Enclosure:
+        """What an activation makes of a sum."""
+        return activated(self.functions[place], x, self.desc.input_tensor.data_type)
+
+    def clipped(self, x: Enclosure) -> Enclosure:
+        """Within the threshold where there is one."""
+        if not self.desc.use_clip_threshold:
+            return x
+        threshold = float(np.float32(self.desc.clip_threshold))
+        if not threshold >= 0:
+            return x.opened(np.ones(x.shape, np.bool_))
+        return maximum(minimum(x, threshold), -threshold)
+
+    def peepholes(self, gates: str, cell: Enclosure) -> Enclosure | None:
+        """What gates see of the cell state."""
+        if "peephole_tensor" not in self.numbers:
+            return None
+        row = self.numbers["peephole_tensor"][0, 0, self.place].reshape(1, -1)
+        row = row[:, self._span(gates, UNITS["LSTM"].peepholes)]
+        return _settled(concatenate([cell] * len(gates), -1) * row.broadcast(cell.shape[0], *row.shape[1:]))
+
+    def _factors(self, rows: Enclosure, gates: str, weights: str, place: int) -> Factors:
+        span, (columns, biases) = self._span(gates), self._parts[weights]
+        found = [(rows, columns[:, span])]
+        if biases is not None:
+            found.append((Enclosure(rows.evaluation, np.ones((rows.shape[0], 1))), biases[:, span]))
+        return found
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[Enclosure, Enclosure | None]]:
+        """The columns of both weights and the row of their biases, of all gates."""
+        found: dict[str, tuple[Enclosure, Enclosure | None]] = {}
+        biases: list[Enclosure | None] = [None, None]
+        if "bias_tensor" in self.numbers:
+            row = self.numbers["bias_tensor"][0, 0, self.place].reshape(2, 1, -1)
+            biases = [row[0], row[1]]
+        for key, bias in zip(("weight_tensor", "recurrence_tensor"), biases, strict=True):
+            found[key] = (self.numbers[key][0, self.place].permute(1, 0), bias)
+        return found
+
+    def _span(self, gates: str, every: str = "") -> slice:
+        """Where some of all gates, or of those named, stand."""
+        size, first = hidden_size(self.desc), (every or UNITS[self.desc.operator].gates).index(gates)
+        return slice(first * size, (first + len(gates)) * size)
+
+
+# --- one step: the states after those given, one row for each sequence ------------------------------------------------
+
+
+def rnn(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
+    """h = f(x @ w + h @ r + b)"""
+    return (of.activated(0, of.sums(x, h, "i")),)
+
+
+def lstm(of: Layer, x: Enclosure, h: Enclosure, cell: Enclosure) -> tuple[Enclosure, ...]:
+    """c = f * c + i * g(x @ wc + h @ rc + bc), h = o * h(c), with i, o and f = f(x @ w + h @ r + p * c + b)"""
+    size = h.shape[1]
+
+    def gates(names: str, seen: Enclosure) -> list[Enclosure]:
+        found = of.activated(0, of.clipped(of.sums(x, h, names, of.peepholes(names, seen))))
+        return [found[:, n * size : (n + 1) * size] for n in range(len(names))]
+
+    i, o, *forget = gates("io" if of.desc.couple_input_forget else "iof", cell)
+    new = (forget[0] if forget else 1.0 - i) * cell + i * of.activated(1, of.clipped(of.sums(x, h, "c")))
+    new = _settled(rounded_or_not(new, of.desc.input_tensor.data_type))
+    if of.reading.sees_new:
+        (o,) = gates("o", new)
+    return o * of.activated(2, of.clipped(new) if of.reading.clips_cell else new), new
+
+
+def gru(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
+    """h = (1 - z) * g(x @ wh + (r * h) @ rh + bh) + z * h, with z and r = f(x @ w + h @ r + b)"""
+    gates = of.activated(0, of.sums(x, h, "zr"))
+    z, r = gates[:, : h.shape[1]], gates[:, h.shape[1] :]
+    if not of.desc.linear_before_reset:
+        hidden = of.sums(x, r * h, "h")
+    else:
+        parts = [_sums(factors) for factors in of.of_input(x, "h")]
+        hidden = stack([*parts, r * _sums(*of.of_state(h, "h"))]).sum((0,))[0]
+    return (lerp(of.activated(1, hidden), h, z),)
+
+
+STEPS: dict[str, Callable[..., tuple[Enclosure, ...]]] = {"RNN": rnn, "LSTM": lstm, "GRU": gru}
+
+
+# --- whole sequences --------------------------------------------------------------------------------------------------
+
+
+def compute(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """Every state, and the last ones of each sequence."""
+    found: dict[str, dict[str, Enclosure]] = {}
+
+    def output(profile: Profile, key: str) -> Enclosure:
+        if profile.name not in found:
+            every = [_outputs(desc, arrays, Evaluation(profile), reading) for reading in _readings(desc, arrays)]
+            found[profile.name] = {name: reduce(either, (one[name] for one in every)) for name in every[0]}
+        return found[profile.name][key]
+
+    keys = [key for key in ("output_sequence_tensor", *SINGLE) if hasattr(desc, key)]
+    return {key: lambda profile, key=key: output(profile, key) for key in keys}
+
+
+def _readings(desc: Any, arrays: Arrays) -> list[Reading]:
+    """All that can be told apart; the page's equations come first."""
+    may_see = (False, True) if "peephole_tensor" in arrays else (False,)
+    may_clip = (False, True) if getattr(desc, "use_clip_threshold", False) else (False,)
+    return [Reading(*both) for both in product(may_see, may_clip)]
+
+
+def _outputs(desc: Any, arrays: Arrays, evaluation: Evaluation, reading: Reading) -> dict[str, Enclosure]:
+    """Every state, and the last ones of each sequence, in one reading of the page."""
+    data_type = desc.input_tensor.data_type
+    lengths = arrays.get("sequence_lengths_tensor")
+    numbers = {key: evaluation.of(as_numbers(of, data_type)) for key, of in arrays.items() if of is not lengths}
+    x = numbers["input_tensor"][0]
+    steps, batch = x.shape[:2]
+    ends = np.full((batch, 1), steps) if lengths is None else lengths.reshape(batch, 1).astype(np.int64)
+    initial = [key for key in INITIAL if hasattr(desc, key)]
+    of_directions: list[list[Enclosure]] = []
+    for n in range(directions(desc)):
+        layer, none = Layer(desc, numbers, n, reading), evaluation.of(np.zeros((batch, hidden_size(desc))))
+        states = [numbers[key][0, n] if key in numbers else none for key in initial]
+        is_forward = desc.direction == DIRECTION.FORWARD or (directions(desc) == 2 and n == 0)
+        every: dict[int, Enclosure] = {}
+        is_first = np.full((batch, 1), not numbers.keys() >= {*initial})
+        for t in range(steps) if is_forward else range(steps - 1, -1, -1):
+            is_inside = np.broadcast_to(t < ends, none.shape)
+            found = [rounded_or_not(state, data_type) for state in STEPS[desc.operator](layer, x[t], *states)]
+            # Where there is no state before, 0 times what is infinite counts or not.
+            is_nan = np.logical_or.reduce([state.nan for state in found])
+            found = [_open_where(is_first & is_inside & is_nan, state) for state in found]
+            every[t] = _open_where(~is_inside, found[0])
+            states = [_settled(_chosen(is_inside, *both)) for both in zip(found, states, strict=True)]
+            is_first = is_first & ~is_inside[:, :1]
+        is_known = np.broadcast_to((ends > 0) & (ends <= steps), none.shape)
+        of_directions.append(
+            [
+                stack([every[t] for t in range(steps)]),
+                *(stack([_open_where(~is_known, state)]) for state in states),
+            ]
+        )
+    sequence, *single = (stack(parts, 1).to(data_type) for parts in zip(*of_directions, strict=True))
+    too_long = np.broadcast_to(ends > steps, sequence.shape)
+    return {"output_sequence_tensor": _open_where(too_long, sequence)} | dict(zip(SINGLE, single, strict=False))
+
+
+def _sums(*factors: tuple[Enclosure, Enclosure], term: Enclosure | None = None) -> Enclosure:
+    """All products of rows and columns, and a term, added up in any order."""
+    rows, columns = zip(*factors, strict=True)
+    return concatenate(rows, -1).product(concatenate(columns, 0), term)
+
+
+def _chosen(mask: Array, one: Enclosure, other: Enclosure) -> Enclosure:
+    return where(Condition(mask, mask, mask), one, other)
+
+
+def _open_where(mask: Array, of: Enclosure) -> Enclosure:
+    """With anything where the page does not say what it is."""
+    if not mask.any():
+        return of
+    anything = np.full(of.shape, np.inf)
+    return _chosen(mask, Enclosure(of.evaluation, np.zeros(of.shape), -anything, anything, anything > 0), of)
+
+
+def _settled(h: Enclosure) -> Enclosure:
+    """Known exactly where all of it is, so that whole numbers stay what they are over any number of steps."""
+    is_known = h.maybe_nan is None and np.array_equal(h.low, h.high)
+    return Enclosure(h.evaluation, h.low) if is_known else h
+
+
+def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """Some sequences of a batch."""
+    of_each = ("input_tensor", *INITIAL)
+    parts = {key: array[:, :, spans[BATCH]] if key in of_each else array for key, array in arrays.items()}
+    if "sequence_lengths_tensor" in parts:
+        parts["sequence_lengths_tensor"] = parts["sequence_lengths_tensor"][..., spans[BATCH]]
+    return desc, parts
+
+
+OPERATORS: dict[str, Compute] = dict.fromkeys(STEPS, compute)
+CUTS: dict[str, Cut] = dict.fromkeys(STEPS, CutRows(lambda desc: (0, 1, 3), cut))

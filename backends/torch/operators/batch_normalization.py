@@ -1,0 +1,124 @@
+"""DML_OPERATOR_BATCH_NORMALIZATION, _TRAINING, and the gradients of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.spec.levels import Level
+
+
+def _normalized(epsilon: float, x: Tensor, mean: Tensor, variance: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
+    root = (variance + epsilon).sqrt()
+    return scale * ((x - mean) / root) + bias
+
+
+def inference(desc: Any, tensors: Tensors) -> Tensors:
+    """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
+    source = tensors["input_tensor"]
+    others = (tensors[f"{key}_tensor"].expand(source.shape) for key in ("mean", "variance", "scale", "bias"))
+    found = _normalized(desc.epsilon, source.float(), *(of.float() for of in others))
+    return {"output_tensor": activated(desc.fused_activation, found).to(source.dtype)}
+
+
+def training(desc: Any, tensors: Tensors) -> Tensors:
+    """The same with the mean and the variance of the input, which are outputs too."""
+    source, scale, bias = (tensors[f"{key}_tensor"] for key in ("input", "scale", "bias"))
+    _check_alike(scale, bias)
+    scale.expand(source.shape)
+    axes, x = _axes(scale), source.float()
+    mean = _mean(x, axes)
+    variance = _mean((x - mean).square(), axes)
+    found = _normalized(desc.epsilon, x, mean, variance, scale.float(), bias.float())
+    if "fused_add_tensor" in tensors:
+        _check_alike(source, tensors["fused_add_tensor"])
+        found = found + tensors["fused_add_tensor"].float()
+    return {
+        "output_tensor": activated(desc.fused_activation, found).to(source.dtype),
+        "output_mean_tensor": mean.to(source.dtype),
+        "output_variance_tensor": variance.to(source.dtype),
+    }
+
+
+def gradients(desc: Any, tensors: Tensors) -> Tensors:
+    """`gradient * (scale / sqrt(variance + Epsilon))`, and the sums for scale and bias."""
+    _, gradient, _, variance, scale = _inputs(tensors)
+    of_input = gradient * (scale / (variance + desc.epsilon).sqrt())
+    return _outputs(desc, tensors, of_input)
+
+
+def training_gradients(desc: Any, tensors: Tensors) -> Tensors:
+    """What the mean and the variance of the input change with it is in its gradient too."""
+    x, gradient, _, variance, scale = _inputs(tensors)
+    axes, variance = _axes(scale), variance + desc.epsilon
+    centered = x - _mean(x, axes)
+    part = centered * _mean(gradient * centered, axes) / variance
+    of_input = scale / variance.sqrt() * (gradient - _mean(gradient, axes) - part)
+    return _outputs(desc, tensors, of_input)
+
+
+def _inputs(tensors: Tensors) -> list[Tensor]:
+    found = [tensors[f"{key}_tensor"] for key in ("input", "input_gradient", "mean", "variance", "scale")]
+    x, gradient, mean, variance, scale = found
+    _check_alike(x, gradient)
+    _check_alike(mean, variance, scale)
+    mean.expand(x.shape)
+    return [of.float() for of in found]
+
+
+def _outputs(desc: Any, tensors: Tensors, of_input: Tensor) -> Tensors:
+    x, gradient, mean, variance, scale = _inputs(tensors)
+    dtype, axes = tensors["input_tensor"].dtype, _axes(scale)
+    terms = gradient * (x - mean) / (variance + desc.epsilon).sqrt()
+    of_scale, of_bias = (of.sum(axes, keepdim=True) if axes else of for of in (terms, gradient))
+    return {
+        "output_gradient_tensor": of_input.to(dtype),
+        "output_scale_gradient_tensor": of_scale.to(dtype),
+        "output_bias_gradient_tensor": of_bias.to(dtype),
+    }
+
+
+def _axes(scale: Tensor) -> list[int]:
+    return [d for d, size in enumerate(scale.shape) if size == 1]
+
+
+def _mean(x: Tensor, axes: list[int]) -> Tensor:
+    """Along axes, of which torch takes none for all."""
+    return x.mean(axes, keepdim=True) if axes else x.clone()
+
+
+def _check_alike(first: Tensor, *others: Tensor) -> None:
+    for other in others:
+        if other.shape != first.shape:
+            raise PlanError(f"sizes {tuple(other.shape)}, not {tuple(first.shape)}")
+
+
+def _fault(desc: Any, level: Level) -> str:
+    if level < Level.L4_0 and not getattr(desc, "spatial", True):
+        sizes = desc.input_tensor.sizes
+        if any(tensor.sizes[2:] != sizes[2:] for tensor in (desc.mean_tensor, desc.variance_tensor)):
+            return "MeanTensor or VarianceTensor is broadcast over the image, and Spatial is not set"
+    return fusion_fault(desc, level)
+
+
+_FORWARD = (*("input_tensor", "mean_tensor", "variance_tensor"), *("scale_tensor", "bias_tensor"))
+_TRAINING = ("input_tensor", "scale_tensor", "bias_tensor", "fused_add_tensor")
+_BACKWARD = ("input_tensor", "input_gradient_tensor", "mean_tensor", "variance_tensor", "scale_tensor")
+_GRADIENTS = ("output_gradient_tensor", "output_scale_gradient_tensor", "output_bias_gradient_tensor")
+_STATISTICS = ("output_tensor", "output_mean_tensor", "output_variance_tensor")
+OPERATORS = {
+    "BATCH_NORMALIZATION": TorchOperator(inference, ((*_FORWARD, "output_tensor"),), frozenset(_FORWARD), fault=_fault),
+    "BATCH_NORMALIZATION_TRAINING": TorchOperator(
+        training, ((*_TRAINING, *_STATISTICS),), frozenset(_TRAINING), fault=_fault
+    ),
+    **{
+        name: TorchOperator(run, ((*_BACKWARD, *_GRADIENTS),), frozenset(_BACKWARD))
+        for name, run in (
+            ("BATCH_NORMALIZATION_GRAD", gradients),
+            ("BATCH_NORMALIZATION_TRAINING_GRAD", training_gradients),
+        )
+    },
+}

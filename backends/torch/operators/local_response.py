@@ -1,0 +1,63 @@
+"""DML_OPERATOR_LOCAL_RESPONSE_NORMALIZATION and LOCAL_RESPONSE_NORMALIZATION_GRAD."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+
+_GRADIENTS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
+
+
+def normalize(desc: Any, tensors: Tensors) -> Tensors:
+    """`x / (Bias + Alpha / LocalSize * the sum of squares around x) ^ Beta`, in FLOAT32."""
+    source = tensors["input_tensor"]
+    _check(desc, source)
+    return {"output_tensor": _normalized(desc, source.float()).to(source.dtype)}
+
+
+def gradient(desc: Any, tensors: Tensors) -> Tensors:
+    """What torch's autograd makes of the same steps."""
+    source, incoming = tensors["input_tensor"], tensors["input_gradient_tensor"]
+    _check(desc, source)
+    if source.shape != incoming.shape:
+        raise PlanError(f"sizes {tuple(source.shape)} and {tuple(incoming.shape)} are not the same")
+    if source.is_meta:
+        return {"output_gradient_tensor": torch.empty_like(source)}
+    with torch.inference_mode(False), torch.enable_grad():
+        x = source.float().clone().requires_grad_()
+        (found,) = torch.autograd.grad(_normalized(desc, x), x, incoming.float().clone())
+    return {"output_gradient_tensor": found.to(source.dtype)}
+
+
+def _check(desc: Any, source: Tensor) -> None:
+    if desc.local_size < 1:
+        raise PlanError("LocalSize is 0")
+    if source.dim() != 4:
+        raise PlanError(f"InputTensor has {source.dim()} dimensions")
+
+
+def _normalized(desc: Any, x: Tensor) -> Tensor:
+    total = x.square()
+    for dimension in (1,) if desc.cross_channel else (2, 3):
+        total = _around(total, dimension, desc.local_size)
+    found: Tensor = x / (desc.bias + desc.alpha / desc.local_size * total).pow(desc.beta)
+    return found
+
+
+def _around(numbers: Tensor, dimension: int, count: int) -> Tensor:
+    """The sums of so many elements around each along a dimension, of an even number one more behind it."""
+    most = numbers.shape[dimension] - 1
+    before, behind = min((count - 1) // 2, most), min(count // 2, most)
+    pads = [0, 0] * (numbers.dim() - 1 - dimension) + [before, behind]
+    return functional.pad(numbers, pads).unfold(dimension, before + behind + 1, 1).sum(-1)
+
+
+OPERATORS = {
+    "LOCAL_RESPONSE_NORMALIZATION": TorchOperator(normalize, numbers=frozenset({"input_tensor"})),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": TorchOperator(gradient, (_GRADIENTS,), frozenset(_GRADIENTS[:2])),
+}

@@ -1,0 +1,60 @@
+"""RANDOM_GENERATOR."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._numbers import narrow, widen
+
+_LOW = 0xFFFFFFFF
+
+
+def random_generator(desc: Any, tensors: Tensors) -> Tensors:
+    """Philox 4x32-10 of the counters from that of the state on, and the state that comes after."""
+    state, sizes = tensors["input_state_tensor"], desc.output_tensor.sizes
+    if prod(state.shape) != 6 or state.shape[-1] != 6:
+        raise PlanError(f"InputStateTensor has sizes {tuple(state.shape)}, it takes 6 along the last dimension")
+    c0, c1, c2, c3, k0, k1 = widen(state).reshape(-1).unbind()
+    groups = -(-prod(sizes) // 4)
+    x = _advanced((c0, c1, c2, c3), torch.arange(groups, device=state.device))
+    for _ in range(10):
+        p, q = x[0] * 0xD2511F53, x[2] * 0xCD9E8D57
+        x = (_high(q) ^ x[1] ^ k0, q & _LOW, _high(p) ^ x[3] ^ k1, p & _LOW)
+        k0, k1 = (k0 + 0x9E3779B9) & _LOW, (k1 + 0xBB67AE85) & _LOW
+    made = torch.stack(x, dim=-1).reshape(-1)[: prod(sizes)].reshape(sizes)
+    found = {"output_tensor": narrow(made, torch.uint32)}
+    if desc.output_state_tensor is not None:
+        after = _advanced((c0, c1, c2, c3), torch.tensor(groups, device=state.device))
+        words = (*after, *widen(state).reshape(-1)[4:].unbind())
+        found["output_state_tensor"] = narrow(torch.stack(words).reshape(state.shape), torch.uint32)
+    return found
+
+
+def _advanced(words: tuple[Tensor, ...], steps: Tensor) -> tuple[Tensor, ...]:
+    """The words of a counter after some steps."""
+    found = []
+    for word in words:
+        steps = steps + word
+        found.append(steps & _LOW)
+        steps = _high(steps)
+    return tuple(found)
+
+
+def _high(product: Tensor) -> Tensor:
+    """The upper 32 bits of 64; the sign is one of them."""
+    return (product >> 32) & _LOW
+
+
+OPERATORS = {
+    "RANDOM_GENERATOR": TorchOperator(
+        random_generator,
+        (),
+        frozenset({"input_state_tensor"}),
+        ranks=(("input_state_tensor", "output_state_tensor"),),
+    )
+}

@@ -1,0 +1,24 @@
+"""What operators and kernels take of a tensor, as its descriptor says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+
+class PlanError(ValueError):
+    """An attribute or a shape that the operator cannot work with."""
+
+
+def batch_dimensions(desc: Any) -> int:
+    """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
+    count: int = getattr(desc, "batch_dimension_count", 0)
+    return count
+
+
+def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:
+    """The last `count` dimensions; torch refuses the view where one before them is not 1."""
+    if not least <= count <= tensor.dim():
+        raise PlanError(f"{attribute} is {count}, expected {least} to {tensor.dim()}")
+    return tensor if count == tensor.dim() else tensor.view(tensor.shape[tensor.dim() - count :])

@@ -1,0 +1,1 @@
+"""How far from the exact value results are: numbers tried on operators as functions, and the page on it."""

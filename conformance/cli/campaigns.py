@@ -1,0 +1,218 @@
+"""What `certify` and `run` have in common: their options, the conditions of a run, and how it is told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.conformance.cli.lines import echo
+from dml_conformance.conformance.cli.options import (
+    accuracy_option,
+    file_option,
+    isolation_options,
+    out_option,
+    repeat_option,
+    replace_option,
+    spec_option,
+)
+from dml_conformance.conformance.packages.make import PackageFolder
+from dml_conformance.conformance.packages.waivers import Waivers, read_waivers
+from dml_conformance.conformance.workers.executor import Executor
+from dml_conformance.reports.model.records import Campaign, Phase
+from dml_conformance.reports.model.summary import Conformance, Summary
+from dml_conformance.reports.output.folder import FILES, RESULTS, OutputFolder
+from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.store.resuming import check_same_campaign
+from dml_conformance.reports.views.console import Progress, print_summary
+from dml_conformance.spec.accuracy import PROFILES, Profile
+from dml_conformance.spec.validator import Reading
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What both commands are told.
+
+    Attributes:
+        spec: a value of `Reading`.
+        accuracy: a key of `PROFILES`.
+        repeat: executions of each case.
+        limits: of the backends' processes; None where backends are run in this process.
+        workers: how many processes judge; None where the command decides.
+        replace, resume: as an `OutputFolder` takes them.
+        waivers_file: known failures that are set aside.
+    """
+
+    spec: str
+    accuracy: str
+    repeat: int
+    limits: Limits | None
+    workers: int | None
+    replace: bool
+    resume: bool
+    waivers_file: Path | None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.limits is None:
+            raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.spec)
+
+    @property
+    def profile(self) -> Profile:
+        return PROFILES[self.accuracy]
+
+    @cached_property
+    def waivers(self) -> Waivers:
+        """What the file says as of today."""
+        return Waivers() if self.waivers_file is None else read_waivers(self.waivers_file, datetime.now(UTC).date())
+
+    def output(self, folder: Path, known: Collection[str] = FILES) -> OutputFolder:
+        return OutputFolder(folder, replace=self.replace, resume=self.resume, known=known)
+
+
+def run_options(workers_help: str, out_help: str, *, requires_out: bool) -> Callable[[_F], _F]:
+    """The options of both commands; the command gets `given: RunOptions`, and `folder`, that of `--out`."""
+
+    def decorate(command: _F) -> _F:
+        @wraps(command)
+        def with_options(*args: Any, **values: Any) -> Any:
+            given = RunOptions(**{field.name: values.pop(field.name) for field in fields(RunOptions)})
+            return command(*args, given=given, **values)
+
+        for option in (
+            file_option(
+                "--waivers", "waivers_file", "WAIVERS.toml", "Known failures that are set aside; each must occur."
+            ),
+            _resume_option,
+            replace_option("earlier reports that are there"),
+            out_option(out_help, required=requires_out),
+            isolation_options,
+            repeat_option,
+            accuracy_option,
+            spec_option,
+            click.option("-n", "--workers", type=click.IntRange(1, 1024), metavar="N", help=workers_help),
+        ):
+            with_options = option(with_options)
+        return with_options  # type: ignore[return-value]
+
+    return decorate
+
+
+_resume_option = click.option(
+    "--resume",
+    is_flag=True,
+    help="Complete the run that was interrupted: the same command, and this option. Where nothing is left, start.",
+)
+
+# Parameters of both that the results do not depend on.
+_NOT_OF_THE_RUN = ("folder", "replace", "resume", "workers", "in_process")
+
+
+def conditions(backend_names: Collection[str], leave_out: Collection[str]) -> dict[str, Any]:
+    """What the command that is running was given, as far as its results can depend on it.
+
+    Args:
+        backend_names: of the backends; of those that are a file its content counts, too.
+        leave_out: parameters of this command that they do not depend on, or that are part of the campaign.
+
+    Returns:
+        Values by option; in place of a file's name the SHA-256 of its content.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    context = click.get_current_context()
+    found: dict[str, Any] = {}
+    for parameter in context.command.params:
+        assert parameter.name is not None
+        if parameter.name not in (*leave_out, *_NOT_OF_THE_RUN):
+            option = max(parameter.opts, key=len)
+            found[option] = _plain(context.params[parameter.name])
+    for name in backend_names:
+        path = Path(name.rpartition(":")[0])
+        if path.suffix == ".py" and path.is_file():
+            found[f"the code of {path}"] = _digest(path)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return _digest(value) if value.is_file() else str(value)
+    if type(value) in (tuple, list):
+        return [_plain(item) for item in value]
+    return value if value is None or type(value) in (bool, int, float) else str(value)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None:
+    """The summary of a run that is to be resumed and has finished; None where there is something to be run.
+
+    Raises:
+        ResumeError: it is of another campaign.
+        StoreError: its results are damaged.
+    """
+    if output.is_begun_anew:
+        echo(f"{output.path}: no run has left anything to be resumed; this one starts anew", err=True)
+    if not output.is_finished:
+        return None
+    with Store(output.path / RESULTS) as store:
+        check_same_campaign(output.path, store.campaign, campaign)
+        echo(f"{output.path}: is finished; nothing was left to be resumed", err=True)
+        return store.summary()
+
+
+def opened_progress(
+    stack: ExitStack, reports: Sequence[ReportFolder | PackageFolder], planned: Mapping[Phase, int]
+) -> Progress:
+    """What shows how far a run is, and first from where it goes on; the stack closes it, and then the reports."""
+    for begun in sorted((report.begun for report in reports), key=lambda begun: begun.ending is not None)[:1]:
+        if begun.campaign is not None:
+            echo(f"Resuming after {begun.count:,} cases of the run that began at {begun.campaign.started}", err=True)
+    progress = Progress(planned=planned)
+    for report in reports:
+        stack.callback(report.close)
+    stack.callback(progress.close)
+    return progress
+
+
+def tell_losses(executor: Executor) -> None:
+    """Say on standard error which of the processes that judge were lost."""
+    for how, count in executor.losses.items():
+        echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
+
+
+def end(outcomes: Mapping[str, tuple[Summary, str]], remark: str = "") -> NoReturn:
+    """Print what a run came to, and exit: of several backends with the code of the worst.
+
+    Args:
+        outcomes: by backend, the summary and the folder of the reports; "" for none.
+        remark: a last line.
+    """
+    for name, (summary, folder) in outcomes.items():
+        if len(outcomes) > 1:
+            echo()
+            echo(name)
+        print_summary(summary, output=folder)
+    if remark:
+        echo(remark)
+    found = {summary.conformance for summary, _ in outcomes.values()}
+    worst = (Conformance.NOT_CONFORMANT, Conformance.INCOMPLETE, Conformance.CONFORMANT)
+    raise SystemExit(next(outcome for outcome in worst if outcome in found).exit_code)

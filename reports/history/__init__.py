@@ -1,0 +1,1 @@
+"""Sums of many runs, and what changed from run to run."""

@@ -1,0 +1,1 @@
+"""A run: the stream of its records, and the sums of it that every view is made from."""

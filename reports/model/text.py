@@ -1,0 +1,172 @@
+"""Figures, JSON and lines of text as reports show them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from dml_conformance.backends.foreign_text import UNPRINTABLE, one_line
+from dml_conformance.reports.model.grouping import grouped
+from dml_conformance.reports.model.records import Caches, Difference, Throughput, Verdict, at_largest_size
+
+SHOWN_SIZES = 8  # of outputs that were timed, in a line
+
+# What reading text raises that is no JSON, or JSON of another form than ours; the last one where it is nested too
+# deeply, also in a part that nobody asks for.
+MALFORMED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def indented_json(value: Any) -> str:
+    """JSON, indented by two; characters that must not reach a screen are there as JSON's own escapes."""
+    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def _escaped(json: str) -> str:
+    """The same JSON, with escapes in place of these characters: it means the same."""
+    return UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", json)
+
+
+def in_lines(lines: Iterable[str]) -> str:
+    """Several lines, each with its indentation and, whatever is in it, no more than one."""
+    return "\n".join(f"{line[: len(line) - len(line.lstrip(' '))]}{one_line(line)}" for line in lines)
+
+
+def pretty_json(value: Any, width: int = 88) -> str:
+    """JSON for people: whatever fits on a line is on one line, so that sizes and strides stay together."""
+    return _laid_out(value, width, "", 0)
+
+
+def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
+    """`value` in lines of `width`, of which the first has `used` characters already."""
+    flat = _flat(value)
+    if used + len(flat) <= width or not isinstance(value, dict | list) or not value:
+        return flat
+    inner = indent + "  "
+    if isinstance(value, dict):
+        labels = [f"{_flat(name)}: " for name in value]
+        items, brackets = list(value.values()), "{}"
+    else:
+        labels, items, brackets = [""] * len(value), value, "[]"
+    lines = [
+        inner + label + _laid_out(item, width, inner, len(inner) + len(label))
+        for label, item in zip(labels, items, strict=True)
+    ]
+    return brackets[0] + "\n" + ",\n".join(lines) + "\n" + indent + brackets[1]
+
+
+def _flat(value: Any) -> str:
+    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=0).decode())
+
+
+def duration(seconds: float | None) -> str:
+    """`1 h 05 min`, `2 min 08 s`, `1.2 s`; "" for None."""
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def count_of(count: int, noun: str) -> str:
+    """`1 case`, `1,000 cases`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ()) -> str:
+    """`12 pass, 3 fail`: the verdicts that there are, and those that are always told, in their order."""
+    found = [verdict for verdict in Verdict if counts.get(verdict) or verdict in always]
+    return ", ".join(f"{counts.get(verdict, 0):,} {verdict}" for verdict in found)
+
+
+def figure(error: float) -> str:
+    """`0.546`, `1,940`, `1.2e+09`."""
+    return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
+
+
+def ulp_text(error: float) -> str:
+    """`2.5 ULP`."""
+    return f"{figure(error)} ULP"
+
+
+def difference_text(difference: Difference) -> str:
+    """`output[0,1]: expected 1.0 0x3c00, got 2.0 0x4000`, and of arithmetic how far that is from the exact value."""
+    at = ",".join(map(str, difference.coordinates))
+    expected = f"{difference.expected} {difference.expected_bits}".rstrip()
+    text = f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}".rstrip()
+    return text if difference.ulp is None else f"{text}, {ulp_text(difference.ulp)} from the exact value"
+
+
+def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throughput]]]:
+    """Of the measurements with warm caches those of the largest size: their sizes in words, and the rows by operator,
+    the slowest first beside the device's copy."""
+    timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM]
+    sizes = [binary_size(size) for size in sorted({row.output_bytes for row in timed})]
+    more = [f"{len(sizes) - SHOWN_SIZES} more sizes"] if len(sizes) > SHOWN_SIZES else []
+    by_operator = grouped(timed, attrgetter("operator"))
+    return " and ".join([*sizes[:SHOWN_SIZES], *more]), {
+        operator: sorted(found, key=attrgetter("fraction_of_copy")) for operator, found in by_operator.items()
+    }
+
+
+def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
+    """Levels as ranges over those of a campaign: `1_0, 3_0 to 6_4`."""
+    runs: list[list[str]] = []
+    for i, level in enumerate(order):
+        if level in levels:
+            if runs and i and runs[-1][-1] == order[i - 1]:
+                runs[-1].append(level)
+            else:
+                runs.append([level])
+    return ", ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+BETWEEN_EPOCHS = (
+    "Every case is executed at the newest of the levels between which nothing changes for an operator; at the others a "
+    "sample is decided, and less of it executed."
+)
+
+
+def executed_texts(executed_at: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[str]:
+    """Where which operators were executed: `at 2_0, 2_1, 6_4: GATHER, TILE`."""
+    return [f"at {', '.join(levels) or 'no level'}: {', '.join(operators)}" for levels, operators in executed_at]
+
+
+def share_of_copy(row: Throughput, of: str = "") -> str:
+    """How fast a measurement is beside the device's copy, with what is to be known of it: `245 % (launch-bound)`.
+
+    None above the copy stands without a reason; earlier releases recorded none.
+    """
+    share = 100 * row.fraction_of_copy
+    told = (f"{share:.2g} %" if share < 10 else f"{share:.0f} %") + of
+    caveats = [str(caveat) for caveat in row.caveats] or ["above the one copy that was measured"] * (share > 100)
+    return f"{told} ({', '.join(caveats)})" if caveats else told
+
+
+def binary_size(count: int) -> str:
+    """`4 KiB`, `1.5 MiB`, `512 B`; "unknown" for 0."""
+    if not count:
+        return "unknown"
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if count >= 2**power:
+            return f"{count / 2**power:.4g} {unit}"
+    return f"{count} B"
+
+
+def rate(per_second: float) -> str:
+    """Bytes a second: `2.61 TB/s`, `58.1 GB/s`, `940 MB/s`."""
+    for power, letter in ((12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if per_second >= 10**power:
+            return f"{per_second / 10**power:.3g} {letter}B/s"
+    return f"{per_second:.3g} B/s"
+
+
+def brief_seconds(seconds: float) -> str:
+    """A short time: `8.1 µs`, `24 ms`, `1.2 s`."""
+    for power, unit in ((0, "s"), (3, "ms"), (6, "µs")):
+        if seconds * 10**power >= 1:
+            return f"{seconds * 10**power:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

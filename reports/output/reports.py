@@ -1,0 +1,153 @@
+"""What a run leaves in its folder: results, certificate, JUnit file, page, and files for CI servers."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dml_conformance.reports.model.records import Campaign, Ending
+from dml_conformance.reports.model.stream import FanOut
+from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.output.folder import (
+    CERTIFICATE,
+    CTRF,
+    JUNIT,
+    MARKDOWN,
+    REPORT,
+    RESULTS,
+    OutputFolder,
+    write_through,
+    writes_to,
+)
+from dml_conformance.reports.page.cases import Cases
+from dml_conformance.reports.page.html import report_html
+from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import StoreError, StoreWriter
+from dml_conformance.reports.store.resuming import (
+    PartialRun,
+    check_same,
+    check_same_campaign,
+    damaged,
+)
+from dml_conformance.reports.views.certificate import Certificate
+from dml_conformance.reports.views.ctrf import ctrf_json
+from dml_conformance.reports.views.failures import FAILURES, failing_cases
+from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.markdown import markdown
+
+
+class ReportFolder(FanOut):
+    """A consumer that leaves results, certificate, JUnit file and page in an output folder.
+
+    Where the folder is resumed, the stream is given from its start once more: first what is `begun`, and then the rest.
+
+    Args:
+        output: where to.
+        complete: adds more to the folder when the reports are in it, before it is put in its place; without it the
+            files for CI are added.
+        conditions: of the run beside its campaign, JSON; only with the same ones it can be resumed.
+
+    Attributes:
+        summary: of the stream so far; its `conformance` gives the exit code.
+        begun: what of the run was finished before.
+
+    Raises:
+        ResumeError: what is to be resumed is damaged, or was run on other conditions.
+    """
+
+    def __init__(
+        self,
+        output: OutputFolder,
+        complete: Callable[[Path], None] | None = None,
+        conditions: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.summary = Summary()
+        self._cases = Cases()
+        self._output = output
+        self._complete = complete
+        self._conditions = dict(conditions or {})
+        results = output.folder / RESULTS
+        self.begun = PartialRun(results, output.path)
+        if output.is_resumed:
+            self.begun = PartialRun.of(results, output.path)
+            given = msgspec.json.decode(msgspec.json.encode(self._conditions))
+            check_same(output.path, output.conditions, given)
+        self._store = StoreWriter(results)
+        super().__init__(self._store, self.summary, self._cases)
+
+    def start(self, campaign: Campaign) -> None:
+        """Begin, or go on with what is begun.
+
+        Raises:
+            ResumeError: that is of another campaign, or damaged.
+            OutputError, StoreError: it cannot be written.
+        """
+        before = self.begun.campaign
+        if before is None:
+            self._output.begin(self._conditions)
+            super().start(campaign)
+            self._output.keeps = True
+            return
+        check_same_campaign(self._output.path, before, campaign)
+        try:
+            self._store.reopen(self.begun.last)
+        except StoreError as error:
+            if isinstance(error.__cause__, sqlite3.OperationalError):  # the disk is full, say: the file may be sound
+                raise
+            raise damaged(self._output.path, error) from error
+        super().start(before)
+
+    def finish(self, ending: Ending) -> None:
+        """Write what is left and put the folder in its place.
+
+        Raises:
+            OutputError, StoreError: it cannot be written.
+        """
+        super().finish(ending)
+        write_reports(self.summary, self._cases, self._output.folder, self._output.path)
+        if self._complete is None:
+            write_for_ci(self.summary, self._output.folder, self._output.path)
+        else:
+            self._complete(self._output.folder)
+        self._output.commit()
+
+    def close(self) -> None:
+        """Let go of the files of a stream that does not finish."""
+        self._store.close()
+
+
+def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | None = None) -> None:
+    """Write certificate, JUnit file and page of a campaign into a folder.
+
+    Args:
+        summary: the campaign's.
+        cases: the campaign's, as many as the page may hold.
+        folder: exists.
+        shown: the folder's name in messages, where it is another.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    contents = {
+        CERTIFICATE: Certificate.of(summary).to_json(),
+        JUNIT: junit_xml(summary),
+        REPORT: report_html(CampaignReport([summary], [cases])).encode(),
+    }
+    _write(contents, folder, shown)
+
+
+def write_for_ci(summary: Summary, folder: Path, shown: Path | None = None) -> None:
+    """Write CTRF, Markdown and failing cases of a campaign; arguments and errors as for `write_reports`."""
+    failing = {f"{FAILURES}/{name}": content for name, content in failing_cases(summary).items()}
+    _write({CTRF: ctrf_json(summary), MARKDOWN: markdown(summary).encode(), **failing}, folder, shown)
+
+
+def _write(contents: Mapping[str, bytes], folder: Path, shown: Path | None) -> None:
+    with writes_to(shown or folder):
+        for name, content in contents.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            write_through(folder / name, content)

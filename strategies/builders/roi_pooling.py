@@ -1,0 +1,89 @@
+"""Descriptors of ROI_POOLING."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.field_kinds import Size2d
+from dml_conformance.spec.operators.roi_pooling import COLUMNS
+from dml_conformance.strategies.builders import Builder, of_rank
+from dml_conformance.strategies.builders._scalars import float32
+from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.tensors import tensor
+
+Sizes = tuple[int, ...]
+SCALES = (1.0, 0.5, 2.0, 0.25, 0.0625, float32(1 / 3), 0.0)
+# Images, regions and pooled sizes of layers, of fewer channels: Fast R-CNN's with VGG16, with AlexNet, R-FCN's.
+LAYERS = (((2, 8, 38, 50), 6, (7, 7)), ((2, 8, 27, 36), 5, (6, 6)), ((1, 9, 20, 20), 4, (3, 3)))
+
+
+class RoiPoolingBuilder(Builder):
+    """ROI_POOLING. Most inputs have two images, as patterns of regions name them."""
+
+    _desc: Any = descriptor_classes()["ROI_POOLING"]
+
+    def build(self, ctx: Context) -> Any:
+        chooser = ctx.chooser
+        least = 2 if ctx.spread else 1
+        batch, channels = 1 + chooser.choice((1, 1, 1, 0)), chooser.integer(least, 3)
+        image, pooled = chooser.several(least, 9, 2), chooser.several(1, 4, 2)
+        source, regions = (batch, channels, *image), chooser.integer(1, 4)
+        return self._build(ctx, chooser.choice(ctx.data_types), source, regions, tuple(pooled))
+
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        """A region of it as 2 by 2 elements."""
+        if len(sizes) != 4:
+            raise Impossible
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], sizes, 1, (2, 2), 1.0)
+
+    def large(self, ctx: Context, size: int) -> Any:
+        """Regions of 64 channels as 7 by 7 elements."""
+        regions = max(size // (64 * 49 * ctx.data_types[0].size), 1)
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], (2, 64, 16, 16), regions, (7, 7), 1.0)
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        channels, *pooled = sizes
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], (2, channels, 3, 3), 1, tuple(pooled), 1.0)
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Every scale; windows of one element and less; images of a row, a column, an element; what layers have."""
+        choice, types = ctx.chooser.choice, ctx.data_types
+        for scale in SCALES:
+            yield self._build(ctx, choice(types), (2, 2, 9, 8), 5, (3, 2), scale)
+        for image, pooled in (
+            ((1, 9), (1, 4)),
+            ((9, 1), (4, 1)),
+            ((1, 1), (2, 2)),
+            ((6, 6), (1, 1)),
+            ((5, 5), (17, 13)),
+        ):
+            yield self._build(ctx, choice(types), (2, 2, *image), 4, pooled, 1.0)
+        yield self._build(ctx, choice(types), (1, 1, 1, 1), 2, (1, 2), 1.0)
+        for source, regions, pooled in LAYERS:
+            yield self._build(ctx, choice(types), source, regions, pooled, choice((1.0, 0.5)))
+
+    def _build(
+        self,
+        ctx: Context,
+        data_type: DataType,
+        source: Sizes,
+        regions: int,
+        pooled: Sizes,
+        scale: float | None = None,
+    ) -> Any:
+        """Of images of these sizes; the scale is chosen where it is None."""
+        ctx.chooser.section()
+        height, width = pooled
+        return self._desc(
+            tensor(ctx, data_type, of_rank(ctx, source)),
+            tensor(ctx, data_type, of_rank(ctx, (1, 1, regions, COLUMNS))),
+            tensor(ctx, data_type, of_rank(ctx, (regions, source[1], height, width)), output=True),
+            ctx.chooser.choice(SCALES) if scale is None else scale,
+            Size2d(width=width, height=height),
+        )
+
+
+BUILDERS = {"ROI_POOLING": RoiPoolingBuilder()}
