@@ -481,7 +481,9 @@ class Store(DatabaseReader):
         """The rows up to the last one; of a run that has not ended a few at once, as its writer waits meanwhile."""
         query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE id > ? AND id <= ? AND {condition} ORDER BY id"  # noqa: S608 - our own
         if self.ending is not None:
-            yield from self._connection.execute(query, [0, last, *parameters])
+            cursor = self._connection.execute(query, [0, last, *parameters])
+            while rows := cursor.fetchmany(BATCH):  # not `yield from` the cursor: its end is an error in a closed file
+                yield from rows
             return
         before = 0
         while rows := self._connection.execute(f"{query} LIMIT {BATCH}", [before, last, *parameters]).fetchall():

@@ -131,6 +131,13 @@ def test_a_running_store_can_be_read(tmp_path: Path) -> None:
     writer.close()
 
 
+def test_records_that_nobody_reads_to_their_end_are_no_error(results: Path) -> None:
+    with Store(results) as store:
+        records = store.records()
+        next(records)
+    del records
+
+
 def test_who_reads_a_running_store_does_not_keep_its_writer_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
