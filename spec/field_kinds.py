@@ -218,6 +218,13 @@ class BoolKind(Kind):
         yield "negated", not value
 
 
+class Enumerator(IntEnum):
+    """What the enumerations of DirectML.h are made of; another process gets a plain number, which fields take too."""
+
+    def __reduce_ex__(self, proto: object) -> tuple[Any, ...]:
+        return int, (int(self),)
+
+
 class EnumKind(Kind):
     """An enumeration; a plain number in Python, as the API takes any, be it an enumerator or not.
 
@@ -498,7 +505,7 @@ def enumerations() -> dict[str, EnumKind]:
     """The enumerations of DirectML.h that fields have, by name; DML_TENSOR_DATA_TYPE among them."""
     found = {"DML_TENSOR_DATA_TYPE": EnumKind("DML_TENSOR_DATA_TYPE", DataType, {})}
     for name, enumerators in read_data("enums", dict[str, dict[str, tuple[int, str]]]).items():
-        enum: Any = IntEnum(name, {label: number for label, (number, _) in enumerators.items()})  # type: ignore[misc]
+        enum: Any = Enumerator(name, {label: number for label, (number, _) in enumerators.items()})  # type: ignore[arg-type, call-arg]
         levels = {number: Level.parse(level) for number, level in enumerators.values()}
         found[name] = EnumKind(name, enum, levels)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.examples import examples
+from dml_conformance.spec.field_kinds import EnumKind, enumerations
 from dml_conformance.spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
@@ -204,3 +206,9 @@ def test_a_fault_is_located_below_the_path_given() -> None:
     with pytest.raises(FormError) as caught:
         desc_from_json(changed(GATHER, f"{T}.Sizes", [-1, 2]), "dispatchables.g")
     assert caught.value.where == "dispatchables.g.desc.InputTensor.Sizes[0]"
+
+
+@pytest.mark.parametrize("kind", enumerations().values(), ids=list(enumerations()))
+def test_an_enumerator_reaches_another_process_as_its_number(kind: EnumKind) -> None:
+    for enumerator in kind.enum:
+        assert pickle.loads(pickle.dumps(enumerator)) == enumerator
