@@ -164,7 +164,7 @@ class FloatKind(Kind):
     name, python, code, expects = "FLOAT", float, "f", "FLOAT"
 
     def to_json(self, value: float) -> Any:
-        return number_to_json(value)
+        return number_to_json(float(value))
 
     def from_json(self, value: Any, where: str) -> float:
         number = read_number(value, where)

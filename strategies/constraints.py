@@ -23,6 +23,7 @@ from dml_conformance.spec.field_kinds import SCALAR
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.strategies.builders._fused import flat_softplus, wrong_activation
+from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
 from dml_conformance.strategies.edits import described, edit, fitted, resize, resize_at, with_data_type
 
@@ -84,6 +85,7 @@ def _break_high(constraint: Constraint, build: Build, ctx: Context, name: str, w
         value, most = value_of(desc, name), int(number(high, desc)) - is_index
         if value != ():
             wrong = {"1 above": most + 1, "2 above": most + 2, "2^31": 2**31}.get(way, UINT32_MAX)
+            wrong = float32(wrong) if isinstance(value, float) else wrong
             broken = _with(desc, name, _put(value, len(value) - 1 if isinstance(value, tuple) else 0, wrong))
             if is_index and value == most:
                 yield broken

@@ -350,9 +350,11 @@ class Directml:
     def create_operator(self, desc): return 7
     def close(self): print("closed", file=sys.stderr)
 
+world = World()  # whose objects live as long as it does, and no longer
+
 def open_device(setup):
     print("noise on standard output", setup.d3d12, flush=True)
-    return ExecutionDevice(World().gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
+    return ExecutionDevice(world.gpu, Directml(), "made up", {{"driver": "1.2"}}, ())
 
 server.open_device = open_device
 server.main('{{"directml": "a.so", "d3d12": "b.so"}}')
