@@ -12,7 +12,7 @@ from five_operators import GatherDesc, TileDesc
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.examples import examples
-from dml_conformance.spec.field_kinds import EnumKind, enumerations
+from dml_conformance.spec.field_kinds import KINDS, EnumKind, enumerations
 from dml_conformance.spec.forms import FormError, desc_from_json, desc_to_json, tensor_from_json, tensor_to_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc
@@ -212,3 +212,8 @@ def test_a_fault_is_located_below_the_path_given() -> None:
 def test_an_enumerator_reaches_another_process_as_its_number(kind: EnumKind) -> None:
     for enumerator in kind.enum:
         assert pickle.loads(pickle.dumps(enumerator)) == enumerator
+
+
+def test_a_whole_number_in_a_float_field_is_written_as_it_is_read_back() -> None:
+    kind = KINDS["FLOAT"]
+    assert json.dumps(kind.to_json(3)) == json.dumps(kind.to_json(kind.from_json(3, ""))) == "3.0"
