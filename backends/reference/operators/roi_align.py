@@ -62,16 +62,31 @@ def roi_align(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, y, x] = mean or max(input[BatchIndices[n], c, sample] for each sample)."""
     data_type = desc.output_tensor.data_type
     images, rows = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "roi_tensor"))
-    batch = arrays["batch_indices_tensor"].reshape(-1).astype(np.int64)
-    regions = [region_of(desc, row, images.shape[2:]) for row in rows.reshape(-1, rows.shape[-1]).astype(np.float64)]
+    batch, regions = regions_of(desc, arrays, rows, images.shape)
     shape = desc.output_tensor.sizes[1:]
 
     def reduced(profile: Profile) -> Enclosure:
         evaluation = Evaluation(profile)
-        found = [_reduced(desc, evaluation, images[n], region, shape) for n, region in zip(batch, regions, strict=True)]
+        chosen = [images[0 if region.is_free else n] for n, region in zip(batch, regions, strict=True)]
+        found = [_reduced(desc, evaluation, *each, shape) for each in zip(chosen, regions, strict=True)]
         return concatenate([each.reshape(1, *shape) for each in found], 0).to(data_type)
 
     return {"output_tensor": reduced}
+
+
+def regions_of(desc: Any, arrays: Arrays, rows: Any, shape: tuple[int, ...]) -> tuple[list[int | slice], list[Region]]:
+    """The image of each row of the ROITensor, out of the batch of this shape, and its region.
+
+    No page says what an index beyond the batch takes: its region is free, and may be of every image.
+    """
+    batch: list[int | slice] = []
+    regions = []
+    indices = arrays["batch_indices_tensor"].reshape(-1)
+    for index, row in zip(indices, rows.reshape(-1, rows.shape[-1]).astype(np.float64), strict=True):
+        is_known = 0 <= index < shape[0]
+        batch.append(int(index) if is_known else slice(None))
+        regions.append(region_of(desc, row, shape[2:]) if is_known else Region(None, True))
+    return batch, regions
 
 
 def region_of(desc: Any, row: Floats, size: tuple[int, ...]) -> Region:
@@ -176,10 +191,7 @@ def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """
     data_type = desc.input_gradient_tensor.data_type
     rows, gradients = (as_numbers(arrays[key], data_type) for key in ("roi_tensor", "input_gradient_tensor"))
-    batch = arrays["batch_indices_tensor"].reshape(-1).astype(np.int64)
-    size = (desc.output_gradient_tensor or desc.input_tensor).sizes
-    rows = rows.reshape(-1, rows.shape[-1])
-    regions = [region_of(desc, row, size[2:]) for row in rows.astype(np.float64)]
+    batch, regions = regions_of(desc, arrays, rows, (desc.output_gradient_tensor or desc.input_tensor).sizes)
     found: dict[str, Any] = {}
     if desc.output_gradient_tensor is not None:
         found["output_gradient_tensor"] = lambda profile: _spread(
@@ -194,7 +206,7 @@ def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
             ]
         )
         sizes = desc.output_roi_gradient_tensor.sizes
-        open_ = np.broadcast_to(~is_still[:, None], rows.shape).reshape(sizes)
+        open_ = np.broadcast_to(~is_still[:, None], (len(regions), sizes[-1])).reshape(sizes)
 
         def moved(profile: Profile) -> Enclosure:
             zero = np.zeros(sizes)

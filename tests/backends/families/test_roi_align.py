@@ -164,6 +164,25 @@ def test_corners_may_be_aligned_in_any_way_between_the_elements() -> None:
     assert 15 <= high[1][1] < 16
 
 
+def test_an_index_beyond_the_batch_leaves_the_outputs_of_its_region_open() -> None:
+    tensors = [TensorDesc.of(KIND, sizes) for sizes in ((2, 1, 4, 4), (2, 4), (2, 1, 1, 1))]
+    index = TensorDesc.of(DataType.UINT32, (2,))
+    desc = CLASSES["ROI_ALIGN"](*tensors[:2], index, tensors[2], AVERAGE, LINEAR, 1.0, 1.0, 0.0, 1, 1)
+    rows = np.float32([[0, 0, 2, 2]] * 2)
+    run = with_values(
+        desc,
+        HIGHEST,
+        input_tensor=np.ones((2, 1, 4, 4), np.float32),
+        roi_tensor=rows,
+        batch_indices_tensor=np.uint32([2, 1]),
+    )
+    within = run.expected["output_tensor"].within
+    assert within is not None
+    assert numbers(within.low, KIND).reshape(2).tolist() == [-math.inf, 1]
+    assert numbers(within.high, KIND).reshape(2).tolist() == [math.inf, 1]
+    assert_conforms(TorchBackend("cpu"), run)
+
+
 def test_it_agrees_with_onnxruntime() -> None:
     """RoiAlign from centre to centre; it has no value but 0 out of bounds, and its MAX is one of products."""
     seen = 0

@@ -37,7 +37,14 @@ def forward(image: Any, rows: Any, mode: int, samples: int, backend: TorchBacken
 
 
 def backward(
-    gradient: Any, mode: int, samples: int, *, rows: Any = ROWS, function: int = AVERAGE, image: Any = None
+    gradient: Any,
+    mode: int,
+    samples: int,
+    *,
+    rows: Any = ROWS,
+    function: int = AVERAGE,
+    image: Any = None,
+    batch: Any = BATCH,
 ) -> Any:
     """A case of the gradient, of the regions too where there is an image."""
     count = len(rows)
@@ -47,7 +54,7 @@ def backward(
         given, found, regions, TensorDesc.of(DataType.UINT32, (count,)), source, None if image is None else regions,
         function, mode, 1.0, 1.0, 0.5, -0.5, samples, samples, False,
     )  # fmt: skip
-    arrays = {"input_gradient_tensor": gradient, "roi_tensor": rows, "batch_indices_tensor": BATCH[:count]}
+    arrays = {"input_gradient_tensor": gradient, "roi_tensor": rows, "batch_indices_tensor": batch[:count]}
     return with_values(desc, HIGHEST, **arrays, **({} if image is None else {"input_tensor": image}))
 
 
@@ -127,3 +134,13 @@ def test_the_torch_backends_regions_move_as_the_forward_operator_does() -> None:
         more, less = (forward(image, each, LINEAR, 1, backend) for each in moved)
         slope = ((more - less) / (2 * step) * GRADIENT).sum((1, 2, 3))
         assert np.allclose(found[:, corner], slope, rtol=1e-3, atol=1e-3)
+
+
+def test_an_index_beyond_the_batch_leaves_open_what_its_region_adds() -> None:
+    """No page says which image takes that; the gradients of the other regions are told as before."""
+    image, batch = np.ones(IMAGE, np.float32), np.uint32([0, 2, 1])
+    run = backward(GRADIENT, LINEAR, 1, image=image, batch=batch)
+    assert np.isinf(ends(run)).all()
+    assert_conforms(TorchBackend("cpu"), run)
+    still = ends(backward(GRADIENT * 0, LINEAR, 1, image=image, batch=batch), "output_roi_gradient_tensor")
+    assert np.isinf(still).all((0, 2)).tolist() == [False, True, False]
