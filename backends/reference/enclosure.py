@@ -14,7 +14,7 @@ from math import frexp, inf, prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
 from dml_conformance.backends.reference import sums
 from dml_conformance.backends.reference.floats import (
@@ -25,6 +25,7 @@ from dml_conformance.backends.reference.floats import (
     UNIT,
     Array,
     is_short,
+    namespace,
     nearest,
     outward,
     quiet,
@@ -61,7 +62,7 @@ class Evaluation:
     @quiet
     def of(self, numbers: Array) -> Enclosure:
         """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
-        xp = array_namespace(numbers)
+        xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
         wide = xp.where(xp.isnan(wide), xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
         name = str(numbers.dtype).rpartition(".")[2].upper()
@@ -100,7 +101,7 @@ class Evaluation:
                 what a bound adds to the operands, or FLOAT64's own error, may reach beyond a power of two.
             factor: what the operation's result has been multiplied by, and its absolute error is besides.
         """
-        xp = array_namespace(value)
+        xp = namespace(value)
         primitive, bound = self.primitive(name)
         if factor != 1.0:
             bound = replace(bound, absolute=abs(factor) * bound.absolute)
@@ -203,7 +204,7 @@ class Evaluation:
             is_exact: where all partial sums are numbers of the type.
             maybe_nan: where it may be a NaN besides a number.
         """
-        xp = array_namespace(value)
+        xp = namespace(value)
         radius = (parts[0] + parts[1]) * (count * UNIT)
         if self.data_type is None or losses is None:
             return Enclosure(self, value, low - radius, high + radius, maybe_nan)
@@ -265,7 +266,7 @@ class Enclosure:
     @property
     def xp(self) -> Any:
         """The namespace that its arrays are of."""
-        return array_namespace(self.value)
+        return namespace(self.value)
 
     @property
     def is_exact(self) -> bool:
@@ -597,12 +598,19 @@ class Enclosure:
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
         is_finite = xp.isfinite(most)
-        if bool(xp.all(is_finite)):
-            return found
-        if is_exact:  # infinities and NaN are what they are in any order, unless finite products overflow beside them
+        return found if bool(xp.all(is_finite)) else self._beside_infinities(other, term, found, is_finite)
+
+    def _beside_infinities(
+        self, other: Enclosure, term: Enclosure | None, found: Enclosure, is_finite: Array
+    ) -> Enclosure:
+        """The product where some of its sums are not finite, of what is `found` by its errors."""
+        xp, value = self.xp, found.value
+        # Infinities and NaN are what they are in any order, unless finite products overflow beside them.
+        if self.is_exact and other.is_exact and (term is None or term.is_exact):
             low, high = value, value
             finite = [xp.where(xp.isfinite(of.value), xp.abs(of.value), 0.0) for of in (self, other)]
-            largest = inf if evaluation.data_type is None else FORMATS[evaluation.data_type].largest
+            data_type = self.evaluation.data_type
+            largest = inf if data_type is None else FORMATS[data_type].largest
             sizes = finite[0] @ finite[1]
             if term is not None:
                 sizes = sizes + xp.where(xp.isfinite(term.value), xp.abs(term.value), 0.0)
@@ -616,7 +624,7 @@ class Enclosure:
             low, high = (xp.where(none, xp.nan, way) for way in (-inf, inf))
             maybe_nan = _or(found.maybe_nan, ~is_finite)
         low, high = xp.where(is_finite, found.low, low), xp.where(is_finite, found.high, high)
-        return Enclosure(evaluation, value, low, high, maybe_nan)
+        return Enclosure(self.evaluation, value, low, high, maybe_nan)
 
     def _is_whole(self, axis: int) -> Array:
         """Whether all along an axis, which stays, of size 1, are whole numbers."""

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.spec.datatypes import DataType
@@ -20,6 +21,14 @@ OWN_ERROR = 2.0**-49  # of FLOAT64's functions, likewise
 OUTWARD = 1.0 + 2.0**-28  # what an error is multiplied by: more than FLOAT64 loses where it is added to a number
 LEAST = 2.0**-1074  # of FLOAT64's numbers above 0
 EXPONENT = 0x7FF0000000000000  # of FLOAT64's bits
+
+
+def namespace(array: Array) -> Any:
+    """The functions of the array API standard for an array.
+
+    NumPy's are its own: array-api-compat's copy of them imports all of NumPy, which costs a process 0.1 s.
+    """
+    return np if isinstance(array, (np.ndarray, np.generic)) else array_namespace(array)
 
 
 def quiet(function: Callable[P, R]) -> Callable[P, R]:

@@ -8,10 +8,9 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
-from dml_conformance.backends.reference.floats import FORMATS, Array, P, nearest, quiet
+from dml_conformance.backends.reference.floats import FORMATS, Array, P, namespace, nearest, quiet
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.spec.accuracy import Profile, Subnormals
 from dml_conformance.spec.datatypes import DataType
@@ -120,7 +119,7 @@ def attribute(x: Enclosure, value: float) -> Enclosure:
     known = x.operand(float(np.float32(value)))
     if x.evaluation.data_type is not DataType.FLOAT16:
         return known
-    near = nearest(array_namespace(known.value), known.value, DataType.FLOAT16)
+    near = nearest(namespace(known.value), known.value, DataType.FLOAT16)
     return either(known, Enclosure(x.evaluation, near)) if bool(abs(near) < inf) else known
 
 

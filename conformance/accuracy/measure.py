@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from dml_conformance.backends.base import Backend, Binding, Bytes, Unsupported
+from dml_conformance.backends.reference.floats import namespace
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.conformance.accuracy.functions import WIDTH, Deviations, Function, computed, function
 from dml_conformance.conformance.accuracy.numbers import SAMPLED, Part, drawn, numbers_of, parts
@@ -287,7 +287,7 @@ def works_on_device(backend: Backend) -> bool:
 
 def _count(found: Accuracy, part: Part, arguments: Sequence[Any], results: Any, judged: Deviations) -> None:
     """Add what came of a part."""
-    xp = array_namespace(judged.error)
+    xp = namespace(judged.error)
     bins = (MOST_LOG - LEAST_LOG) * BINS_A_POWER
     logarithms = xp.clip(xp.log2(judged.error[judged.is_counted]), LEAST_LOG, MOST_LOG - 0.01)
     places = xp.astype(xp.floor((logarithms - LEAST_LOG) * BINS_A_POWER), xp.int64)
@@ -317,10 +317,10 @@ def _worst(wrong: Sequence[Wrong]) -> list[Wrong]:
 
 def _found_wrong(arguments: Sequence[Any], results: Any, judged: Deviations) -> Iterator[Wrong]:
     """The worst of the results that are wrong."""
-    xp = array_namespace(judged.error)
+    xp = namespace(judged.error)
     score = xp.where(judged.is_counted, judged.error, xp.inf)
     score = xp.where(judged.is_right, -1.0, score).reshape(-1)
-    chosen = xp.argsort(score, descending=True, stable=True)[:WORST]
+    chosen = xp.argsort(-score, stable=True)[:WORST]
     columns = [
         _host(each.reshape(-1)[chosen]).tolist()
         for each in (score, results, judged.low, judged.high, judged.nan, judged.value, *arguments)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from array_api_compat import numpy as of_host
 
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.conformance.accuracy.functions import WIDTH, Function
@@ -61,7 +60,7 @@ def parts(of: Function, most: int, sampled: int | None) -> Iterator[Part]:
             yield Part(binade, min(rows, binades - binade), start, min(start + most, columns), step)
 
 
-def numbers_of(part: Part, data_type: DataType, xp: Any = of_host, device: Any = None) -> Any:
+def numbers_of(part: Part, data_type: DataType, xp: Any = np, device: Any = None) -> Any:
     """The numbers of a part, a row for each binade; between steps they lie anywhere, in each binade elsewhere."""
     bits = int(np.finfo(NUMBERS[data_type]).nmant)
     binades = xp.arange(part.binade, part.binade + part.rows, dtype=xp.int64, device=device)[:, None]

@@ -8,11 +8,10 @@ from operator import neg
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from dml_conformance.backends.reference import functions
 from dml_conformance.backends.reference.enclosure import Enclosure, either
-from dml_conformance.backends.reference.floats import Array
+from dml_conformance.backends.reference.floats import Array, namespace
 from dml_conformance.backends.reference.formula import Formula, scaled
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
@@ -64,7 +63,7 @@ def round_to_whole(desc: Any, arrays: Arrays) -> dict[str, Formula]:
 
 def _half_away_from_zero(numbers: Array) -> Array:
     """x = whole + fraction; 2^52 and more have none, and adding a half to them would round."""
-    xp = array_namespace(numbers)
+    xp = namespace(numbers)
     whole = xp.trunc(numbers)
     return xp.where(abs(numbers - whole) >= 0.5, whole + xp.sign(numbers), whole)
 
@@ -76,14 +75,14 @@ def sign(x: Enclosure) -> Enclosure:
 
 
 def sign_of(numbers: Array) -> Array:
-    xp = array_namespace(numbers)
+    xp = namespace(numbers)
     signed = numbers.dtype if xp.isdtype(numbers.dtype, "real floating") else xp.int64
     return xp.astype(numbers > 0, signed) - xp.astype(numbers < 0, signed)
 
 
 def _rounding(name: str) -> Callable[[Array], Array]:
     """A function of the arrays' namespace."""
-    return lambda numbers: getattr(array_namespace(numbers), name)(numbers)
+    return lambda numbers: getattr(namespace(numbers), name)(numbers)
 
 
 _ROUNDED: dict[int, Callable[[Array], Array]] = {
