@@ -127,14 +127,8 @@ def certify(
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
-    if package and cases is not None:
-        raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
-    if package and failures_folder is not None:
-        raise click.UsageError("--failures and --package exclude each other; a package holds the cases of its seed.")
+    _check_package_options(package, cases, failures_folder, {"--statement": statement_file, "--sign-key": sign_key})
     saved = [] if failures_folder is None else read_failures(failures_folder)
-    for option, value in (("--statement", statement_file), ("--sign-key", sign_key)):
-        if value is not None and not package:
-            raise click.UsageError(f"{option} is about a package; give --package too.")
     waivers = given.waivers
     with (
         given.output(folder, (*FILES, *PACKAGE_FILES)) as output,
@@ -172,6 +166,19 @@ def certify(
             summary = _run(engine, reports, given)
             waivers.check_used()
     end({backend_name: (summary, str(folder))}, f"Package: {folder}{SUFFIX}" if package else "")
+
+
+def _check_package_options(
+    package: bool, cases: int | None, failures_folder: Path | None, of_packages: dict[str, Path | None]
+) -> None:
+    """Raise UsageError for options that a package leaves no room for, or that only a package has."""
+    if package and cases is not None:
+        raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
+    if package and failures_folder is not None:
+        raise click.UsageError("--failures and --package exclude each other; a package holds the cases of its seed.")
+    for option, value in of_packages.items():
+        if value is not None and not package:
+            raise click.UsageError(f"{option} is about a package; give --package too.")
 
 
 def _package(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
@@ -32,7 +32,7 @@ from dml_conformance.conformance.cli.campaigns import (
 )
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import DEVICES, PATH, RESOURCE, SHARD
-from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Shard, check_corpus
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, CorpusReader, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
 from dml_conformance.conformance.packages.waivers import WaiverFilter
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
@@ -134,20 +134,26 @@ def run(
             WaiverFilter(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
             for n, target in enumerate(targets)
         ]
-        try:
+        with _nothing_kept_of_a_damaged_corpus(outputs, readers):
             given_up = sweep(executor, setup, targets, consumers, blocks_of(readers, part, start))
-        except (CorpusError, StreamError) as error:
-            for output in outputs:  # what was judged of a corpus that is damaged is worth nothing
-                output.keeps = False
-            if isinstance(error, CorpusError):
-                raise
-            raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}; line 1 names others") from None
     tell_losses(executor)
     if not given_up:
         waivers.check_used()
     folders = [str(output.path) for output in outputs] or [""] * len(targets)
     summaries = [target.summary for target in targets]
     end(dict(zip(backend_names, zip(summaries, folders, strict=True), strict=True)))
+
+
+@contextmanager
+def _nothing_kept_of_a_damaged_corpus(outputs: list[OutputFolder], readers: list[CorpusReader]) -> Iterator[None]:
+    try:
+        yield
+    except (CorpusError, StreamError) as error:
+        for output in outputs:
+            output.keeps = False
+        if isinstance(error, CorpusError):
+            raise
+        raise CorpusError(f"{', '.join(reader.file for reader in readers)}: {error}; line 1 names others") from None
 
 
 def _check_usage(
