@@ -1,7 +1,7 @@
 """The command line, `dml-conformance`.
 
-Nothing but click is imported until a command runs, so that `--version` and completion answer at once. A command module
-is added by one line in `COMMANDS`.
+Nothing but click is imported until a command runs, so that `--help`, `--version` and completion answer at once. A
+command module is added by one line in `COMMANDS` and one in `SHORT_HELP`.
 
 Exit codes, everywhere: 0 conformant, 1 not conformant, 2 wrong usage or bad input, 3 the run is incomplete or broken.
 """
@@ -36,11 +36,35 @@ COMMANDS = {
     "verify": "dml_conformance.conformance.cli.verify:verify",
 }
 
+# What each does, for the list of all: their modules take a second to import.
+SHORT_HELP = {
+    "certify": "Certify a backend against the specification.",
+    "replay": "Judge cases again and say what comes of it.",
+    "report": "Write one HTML page from results, of one backend or several.",
+    "accuracy": "Measure how far results are from the exact values.",
+    "check": "Decide whether operator descriptors are valid at a level.",
+    "completion": "Print the completion script of a shell.",
+    "directml": "Install the real DirectML library, and show what it says.",
+    "export": "Write results as CTRF, Markdown, CSV or JUnit.",
+    "export-model": "Write cases as DxDispatch models.",
+    "generate": "Write a corpus, the cases that run judges.",
+    "history": "Keep the sums of many runs, and show what changed.",
+    "import-model": "Read the operators of a DxDispatch model.",
+    "merge": "Merge the results of all shards of a corpus.",
+    "operators": "List all operators, and what of each is judged.",
+    "rules": "List the rules of an operator, or of all.",
+    "keys": "Make and show keys that sign packages.",
+    "run": "Judge the cases of corpora on one backend or several.",
+    "spec": "Compare and check the specification itself.",
+    "verify": "Verify a package that certify made.",
+}
+
 
 @click.group(
     PROGRAM,
     cls=CommandLine,
     commands_at=COMMANDS,
+    short_help_of=SHORT_HELP,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 conformant, 1 not conformant, 2 wrong usage or bad input, 3 the run is incomplete or broken.",
 )

@@ -20,11 +20,14 @@ class CommandLine(click.Group):
 
     Args:
         commands_at: `module:attribute` of each command, by name.
+        short_help_of: what the list of commands says of each, by name; where it is None, they are imported for it.
     """
 
-    def __init__(self, *args: Any, commands_at: Mapping[str, str], **more: Any) -> None:
+    def __init__(
+        self, *args: Any, commands_at: Mapping[str, str], short_help_of: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(*args, **more)
-        self.commands_at = commands_at
+        self.commands_at, self.short_help_of = commands_at, short_help_of
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(self.commands_at)
@@ -36,6 +39,13 @@ class CommandLine(click.Group):
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.short_help_of is None:
+            super().format_commands(ctx, formatter)
+            return
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.short_help_of[name]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
