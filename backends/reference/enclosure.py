@@ -64,7 +64,9 @@ class Evaluation:
         """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
-        wide = xp.where(xp.isnan(wide), xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
+        is_nan = xp.isnan(wide)
+        if bool(xp.any(is_nan)):
+            wide = xp.where(is_nan, xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
         name = str(numbers.dtype).rpartition(".")[2].upper()
         if name not in ("FLOAT32", "FLOAT16"):
             if name not in ("INT64", "UINT64") or not bool(xp.any(abs(wide) >= 2.0**53)):
