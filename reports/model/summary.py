@@ -167,6 +167,7 @@ class FailureGroup:
         decisions: how often the backend answered what, by (expected, answered).
         samples: the first ones.
         smallest: the one whose case is shortest, which is where shrinking ends.
+        smallest_at: by level the size and the digest of the smallest case there.
     """
 
     kind: FailureKind
@@ -178,6 +179,7 @@ class FailureGroup:
     decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
     samples: list[Record] = field(default_factory=list)
     smallest_size: int = 1 << 62
+    smallest_at: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         self.count += 1
@@ -186,6 +188,8 @@ class FailureGroup:
         if len(self.samples) < SAMPLES_PER_GROUP:
             self.samples.append(record)
         size = case_size(record)
+        found = size, record.case
+        self.smallest_at[record.level] = min(found, self.smallest_at.get(record.level, found))
         if size < self.smallest_size:
             self.smallest, self.smallest_size = record, size
 

@@ -45,10 +45,11 @@ from dml_conformance.reports.page.report import CampaignReport
 
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
 MAX_ROWS = 300  # rows of one table that are shown
+FIRST_GROUPS, FIRST_ROWS = 3, 20  # of these, what is not folded
 MAX_PAGE = 4_900_000  # bytes
 MAX_TOLD = 1000  # bytes of the sentences about what was left out
 # Scripts of every page, and of those that have cases, in the order in which they are put together.
-STATIC_SCRIPTS = ("copy", "print")
+STATIC_SCRIPTS = ("copy", "fold", "map", "print")
 CASE_SCRIPTS = (*STATIC_SCRIPTS, "elements", "data", "json", "state", "list", "tensors", "case", "explorer")
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
@@ -66,9 +67,11 @@ VERDICT_MEANINGS = {
 
 def report_html(report: CampaignReport) -> str:
     """The whole page, with as many of the report's cases as MAX_PAGE has room for."""
+    cells = [cell for _, rows in report.matrix for _, row in rows for cell in row if cell is not None]
     values: dict[str, Any] = {
         "report": report,
-        "levels_seen": Counter(cell.verdict for _, rows in report.matrix for _, row in rows for cell in row if cell),
+        "levels_seen": Counter(cell.verdict for cell in cells),
+        "hollow": any(cell.is_hollow for cell in cells),
         "cell_verdicts": list(CellVerdict),
         "between_epochs": BETWEEN_EPOCHS,
         "verdict_meanings": VERDICT_MEANINGS,
@@ -118,6 +121,8 @@ def render(template: str, scripts: Iterable[str] = STATIC_SCRIPTS, **values: Any
             **values,
             max_groups=MAX_GROUPS,
             max_rows=MAX_ROWS,
+            first_groups=FIRST_GROUPS,
+            first_rows=FIRST_ROWS,
             plot=PANEL,
             style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
             script=Markup(script),  # noqa: S704

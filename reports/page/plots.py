@@ -11,7 +11,7 @@ from operator import attrgetter
 from statistics import median
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.model.grouping import grouped
+from dml_conformance.reports.model.grouping import family_name, grouped
 from dml_conformance.reports.model.records import Caches, Throughput, at_largest_size
 from dml_conformance.reports.model.text import binary_size, brief_seconds, rate, share_of_copy
 from dml_conformance.reports.page.drawing import LONGEST_LABEL, MARKERS, LogScale, Tick, path_through
@@ -188,6 +188,8 @@ class SpeedTable:
 
     Attributes:
         caches: their state.
+        families: of each family of operators the part of the copy's speed that the median measurement of the largest
+            size has, and how many these are; slowest first.
         roofline: the plot; None where nothing can be drawn.
         largest: of the largest size, by operator.
         widest: bytes a second of the fastest run or copy among those, where their bars end.
@@ -196,6 +198,7 @@ class SpeedTable:
     """
 
     caches: Caches
+    families: Sequence[tuple[str, float, int]]
     roofline: Roofline | None
     largest: Mapping[str, Sequence[Throughput]]
     widest: float
@@ -219,4 +222,13 @@ def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
         ]
         for operator, found in grouped(rows, attrgetter("operator")).items()
     }
-    return SpeedTable(caches, roofline(caches, rows), grouped(largest, attrgetter("operator")), widest, sizes, by_size)
+    families = sorted(
+        ((name, median(row.fraction_of_copy for row in own), len(own)) for name, own in _by_family(largest).items()),
+        key=lambda family: family[1],
+    )
+    by_operator = grouped(largest, attrgetter("operator"))
+    return SpeedTable(caches, families, roofline(caches, rows), by_operator, widest, sizes, by_size)
+
+
+def _by_family(rows: Sequence[Throughput]) -> dict[str, list[Throughput]]:
+    return grouped(rows, lambda row: family_name(row.operator))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dml_conformance.reports.model.grouping import distinct, grouped
+from dml_conformance.reports.model.grouping import distinct, family_name, grouped
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
 from dml_conformance.reports.model.stream import Consumer, FanOut, StreamError
 from dml_conformance.reports.model.summary import (
@@ -46,6 +46,8 @@ Tally = Counter[tuple[str, str, Verdict]]  # decisions: expected, answered, what
 _CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
 _CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
+_WORST_FIRST = (_DIFFERS, _UNSURE, _CONFORMS, _OPEN, _NONE)
+_DECLINED = (Verdict.NOT_SUPPORTED, Verdict.WAIVED)
 
 DIFFERENCE_TITLES = {
     "Decisions": (FailureKind.DECISION,),
@@ -65,6 +67,8 @@ class CampaignCell:
         more: beside it, in small print or as the cell's title.
         traits: by which the list of cases shows what is counted; empty where nothing leads there.
         is_split: whether the campaigns come to different verdicts there.
+        is_hollow: whether less was judged than the colour says: cases that the backend declined or a waiver names, or
+            operators of which nothing was judged. Cases that the specification leaves open are nearly everywhere.
     """
 
     text: str
@@ -72,6 +76,7 @@ class CampaignCell:
     more: str = ""
     traits: Mapping[str, str] = field(default_factory=dict)
     is_split: bool = False
+    is_hollow: bool = False
 
     @property
     def symbol(self) -> str:
@@ -80,6 +85,20 @@ class CampaignCell:
     @property
     def style(self) -> str:
         return str(self.verdict).replace(" ", "-") if self.verdict is not None else "not-supported"
+
+
+class FamilyRow(NamedTuple):
+    """A family of operators on the map: for each campaign, at each level, the worst that came of any of them.
+
+    Attributes:
+        name: of the family; the operator's where it is alone.
+        operators: the family's, as far as they were asked for.
+        cells: by campaign's label; None where a level was not asked for.
+    """
+
+    name: str
+    operators: Sequence[str]
+    cells: Sequence[tuple[str, Sequence[CampaignCell | None]]]
 
 
 class RuleText(NamedTuple):
@@ -324,6 +343,12 @@ class CampaignReport:
         ]
         return rows[1:-1] if self.is_single else rows  # the headline of a single one says the first and the last
 
+    def setting(self) -> str:
+        """What a single campaign was: what it was asked for, where and when."""
+        summary = self.summaries[0]
+        budget = f"{summary.campaign.budget} budget, seed {summary.campaign.seed}"
+        return f"{_asked(summary)}; {budget}; on {summary.campaign.backend['device']}; {_started(summary)}"
+
     def environments(self) -> list[tuple[str, list[CampaignCell]]]:
         """What it takes to run the campaigns again, and their digests."""
         rows = [
@@ -393,9 +418,56 @@ class CampaignReport:
         told += ", a sample" if cell.counts and summary.is_sampled(cell.operator, cell.level) else ""
         verdict = "differs" if cell.counts.failed else ""
         traits = self._traits(label, operator=cell.operator, level=cell.level, verdict=verdict) if cell.counts else {}
-        is_split = (cell.operator, cell.level) in split
+        if cell.counts.failed:
+            traits = traits | {"case": self._smallest_cases[label][cell.operator, cell.level]}
         return CampaignCell(
-            word, cell.verdict, told if self.is_single else f"{label}, {told}", traits, is_split=is_split
+            word,
+            cell.verdict,
+            told if self.is_single else f"{label}, {told}",
+            traits,
+            is_split=(cell.operator, cell.level) in split,
+            is_hollow=any(cell.counts[verdict] for verdict in _DECLINED),
+        )
+
+    @cached_property
+    def _smallest_cases(self) -> dict[str, dict[tuple[str, str], str]]:
+        """For each campaign by operator and level the smallest case that failed, as the page names it."""
+        smallest: dict[str, dict[tuple[str, str], tuple[int, str]]] = {}
+        for label, summary in self.campaigns:
+            of = smallest.setdefault(label, {})
+            for group in summary.failures.values():
+                for level, found in group.smallest_at.items():
+                    of[group.operator, level] = min(found, of.get((group.operator, level), found))
+        return {label: {at: case[:SHOWN_DIGITS] for at, (_, case) in of.items()} for label, of in smallest.items()}
+
+    def family_rows(self) -> list[FamilyRow]:
+        """The matrix by family, in its order."""
+        rows = []
+        for name, members in grouped(self.matrix, lambda row: family_name(row[0])).items():
+            by_campaign = [
+                (label, [self._family_cell(found) for found in zip(*(of[n][1] for _, of in members), strict=True)])
+                for n, label in enumerate(self.labels)
+            ]
+            told = members[0][0] if len(members) == 1 else name
+            rows.append(FamilyRow(told, [operator for operator, _ in members], by_campaign))
+        return rows
+
+    def _family_cell(self, found: Sequence[CampaignCell | None]) -> CampaignCell | None:
+        cells = [cell for cell in found if cell is not None]
+        if not cells:
+            return None
+        worst = min(cells, key=lambda cell: _WORST_FIRST.index(cell.verdict))
+        text, traits = worst.text, worst.traits
+        differing = [cell for cell in cells if cell.verdict is _DIFFERS]
+        if len(cells) > 1:
+            text = f"{len(differing)} of {len(cells)} operators differ" if differing else str(worst.verdict)
+            traits = worst.traits if len(differing) == 1 else {k: v for k, v in traits.items() if k != "operator"}
+        return CampaignCell(
+            text,
+            worst.verdict,
+            traits=traits if differing else {},
+            is_split=any(cell.is_split for cell in cells),
+            is_hollow=any(cell.is_hollow for cell in cells) or len({cell.verdict for cell in cells}) > 1,
         )
 
     def executed_at(self) -> list[tuple[str, str]]:

@@ -299,12 +299,12 @@ def test_several_campaigns_are_one_table(results: Path, tmp_path: Path) -> None:
 def test_rows_are_written_as_they_are_read(tmp_path: Path) -> None:
     """What is held at once does not grow with the number of records."""
     peaks = []
-    for count in (500, 4000):
-        path = tmp_path / f"{count}.sqlite"
+    for n, count in enumerate((500, 500, 4000)):  # the first also has what is kept for the process
+        path = tmp_path / f"{n}.sqlite"
         report_data.feed(StoreWriter(path), report_data.faulty(count))
         tracemalloc.start()
-        with Store(path) as store, (tmp_path / f"{count}.csv").open("w", newline="", encoding="utf-8") as stream:
+        with Store(path) as store, (tmp_path / f"{n}.csv").open("w", newline="", encoding="utf-8") as stream:
             store.replay(FanOut(CsvWriter(stream)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[1] < 1.5 * peaks[0]
+    assert peaks[2] < 1.5 * peaks[1]

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import median
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ import report_data
 from html_page import Page
 from report_data import plain
 
+from dml_conformance.reports.model.grouping import family_name, grouped
 from dml_conformance.reports.model.records import Caches, Caveat, Record, Verdict, at_largest_size
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureKind, Summary
@@ -205,6 +207,36 @@ def test_the_matrix_tells_verdicts_in_words_and_symbols(page: Page) -> None:
         assert text.endswith(word)
 
 
+def test_the_map_has_the_worst_of_each_family() -> None:
+    """TILE alone, GATHER_ND and GATHER_ND1 together; where several differ the link to the cases names none of them."""
+    summary = report_data.summary_of(report_data.some_faulty())
+    report = CampaignReport([summary])
+    cells = {(cell.operator, cell.level): cell for cell in summary.matrix()}
+    rows = report.family_rows()
+    assert [operator for row in rows for operator in row.operators] == sorted(
+        summary.campaign.operators, key=[operator for row in rows for operator in row.operators].index
+    )
+    assert any(len(row.operators) > 1 for row in rows)
+    for row in rows:
+        assert row.name == (family_name(row.operators[0]) if len(row.operators) > 1 else row.operators[0])
+        for level, cell in zip(report.levels, row.cells[0][1], strict=True):
+            found = [cells[operator, level] for operator in row.operators]
+            differing = [each for each in found if each.counts.failed]
+            assert cell is not None
+            assert (cell.verdict is CellVerdict.NOT_CONFORMANT) == bool(differing)
+            assert ("operator" in cell.traits) == (len(differing) == 1)
+            assert cell.is_hollow >= any(each.counts[Verdict.NOT_SUPPORTED] for each in found)
+
+
+def test_nothing_is_folded_twice(faulty: str) -> None:
+    """What a noscript element has ends where the first end of one stands."""
+    depth = 0
+    for end in re.findall(r"<(/?)noscript>", faulty):
+        depth += -1 if end else 1
+        assert depth in (0, 1)
+    assert depth == 0
+
+
 def test_every_verdict_of_a_cell_has_a_word_a_meaning_and_a_colour() -> None:
     style = html_module._text("report.css")
     for verdict in CellVerdict:
@@ -247,6 +279,9 @@ def test_throughput_is_text_beside_its_bar(page: Page) -> None:
     for caches in Caches:
         shown = [row for row in at_largest_size(report_data.throughputs()) if row.caches is caches]
         fastest = max(max(row.useful_bytes / min(row.seconds), row.copy_bytes_per_second) for row in shown)
+        by_family = grouped(shown, lambda row: family_name(row.operator)).values()
+        shares = sorted(median(row.fraction_of_copy for row in rows) for rows in by_family)
+        expected += [round(80 * min(share, 1.25), 2) for share in shares]
         expected += [round(100 * row.bytes_per_second / fastest, 2) for row in shown]
     assert widths == expected
 
@@ -339,8 +374,11 @@ def test_cells_and_counts_lead_to_their_cases(page: Page) -> None:
     links = {attributes["href"] for attributes, _ in page.all("a")}
     summary = report_data.summary_of(report_data.some_faulty())
     for cell in summary.matrix():
-        verdict = "&verdict=differs" if cell.counts.failed else ""
-        assert not cell.counts or f"#cases?operator={cell.operator}&level={cell.level}{verdict}" in links
+        address = f"#cases?operator={cell.operator}&level={cell.level}"
+        if cell.counts.failed:  # to the smallest case at hand
+            assert any(link.startswith(f"{address}&verdict=differs&case=") for link in links)
+        else:
+            assert not cell.counts or address in links
     group = max(summary.failures.values(), key=lambda group: group.count)
     first = next(text for _, text in page.all("li") if text.startswith(f"{group.count:,} cases"))
     assert first == f"{group.count:,} cases of {group.operator} about {group.rule} {group.kind}"

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
 import numpy as np
@@ -18,6 +19,7 @@ from five_operators import TileDesc
 from report_data import plain
 
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Difference, Record, Verdict
+from dml_conformance.reports.model.summary import case_size
 from dml_conformance.reports.page import html as html_module
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
@@ -141,15 +143,49 @@ def test_what_differs_comes_first(show: Show, single: Path) -> None:
     assert re.search("fail|crash|timeout", first)
 
 
-def test_a_cell_of_the_matrix_leads_to_its_cases(show: Show, single: Path) -> None:
+def unfold_families(page: Any) -> None:
+    """Every family of the map with its operators below it."""
+    for button in page.locator("button.family[aria-expanded=false]").all():
+        button.click()
+
+
+def test_a_red_cell_of_the_map_opens_its_smallest_case(show: Show, single: Path) -> None:
     page = show(single)
+    unfold_families(page)
     cell = page.locator(".matrix td.not-conformant a").first
-    told = cell.locator("..").get_attribute("title")
-    operator, level = re.match(r"(\S+) at (\S+): ", told).groups()
+    state = dict(parse_qsl(cell.get_attribute("href").partition("?")[2]))
     cell.click()
-    shown(page, matching(operator=operator, level=level, differs="differs"))
-    assert page.url.endswith(f"#cases?operator={operator}&level={level}&verdict=differs")
-    assert page.locator("#cases-title").bounding_box()["y"] < 900
+    page.wait_for_selector("#case:not([hidden])")
+    traits = {name: state[name] for name in ("operator", "level")}
+    shown(page, matching(**traits, differs="differs"))
+    differing = [record for record in RECORDS if record.verdict in NOT_CONFORMANT]
+    at = [r for r in differing if (r.operator, r.level) == (state["operator"], state["level"])]
+    assert state["case"] == min((case_size(r), r.case) for r in at)[1][:12]
+    assert state["case"] in page.text_content("#case")
+
+
+def test_a_family_folds_out_to_its_operators_and_in_again(show: Show, single: Path) -> None:
+    page = show(single)
+    families = page.locator("button.family")
+    before = page.locator("*").count()
+    assert families.count() > 0
+    unfold_families(page)
+    operators = set(page.locator(".matrix tbody.unfolded th").all_text_contents())
+    assert {record.operator for record in RECORDS} >= operators > set()
+    cells = page.locator(".matrix tbody.unfolded td")
+    assert cells.count() == len(operators) * (page.locator(".matrix thead tr").first.locator("th").count() - 1)
+    for button in page.locator("button.family[aria-expanded=true]").all():
+        button.click()
+    assert page.locator("*").count() == before
+
+
+def test_what_is_folded_is_no_part_of_the_page_until_it_is_opened(show: Show, single: Path) -> None:
+    page = show(single)
+    place = page.locator("#every-operator")
+    assert place.locator("table").count() == 0
+    place.locator("summary").click()
+    page.wait_for_selector("#every-operator table")
+    assert place.locator("td[title]").count() == len(report_data.summary_of(RECORDS).matrix())
 
 
 @pytest.mark.few(3)

@@ -52,6 +52,13 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def unfolded(page: Any) -> Any:
+    """The page with all that is folded opened, as for printing."""
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")  # without scripts
+    return page
+
+
 # Of every drawing what lies outside it: its texts, lines and markers.
 OUTSIDE = """figures => figures.flatMap(svg => {
   const frame = svg.getBoundingClientRect();
@@ -72,7 +79,9 @@ def test_drawings_need_no_script_and_fit(
     show: Show, request: pytest.FixtureRequest, tmp_path: Path, name: str, width: int, scheme: str
 ) -> None:
     path = request.getfixturevalue(name)
-    page = show(path, java_script_enabled=False, color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = unfolded(
+        show(path, java_script_enabled=False, color_scheme=scheme, viewport={"width": width, "height": 900})
+    )
     figures = page.locator("figure.plot")
     folder = Path(os.environ.get("REPORT_SCREENSHOTS", tmp_path))
     for number in range(figures.count()):
@@ -100,7 +109,7 @@ def brightness(parts: list[int]) -> float:
 
 def test_the_roofline_has_every_measurement_below_the_limit_of_its_size(show: Show, report: Path) -> None:
     """Every row of the made-up device is slower than its copy, so its marker is lower."""
-    page = show(report)
+    page = unfolded(show(report))
     assert page.locator("figure.plot").count() == len(Caches)
     assert page.locator(".panels .point").count() == len(report_data.throughputs())
     above = page.locator(".panels svg").evaluate_all(
@@ -119,7 +128,7 @@ def test_the_roofline_has_every_measurement_below_the_limit_of_its_size(show: Sh
 
 
 def test_kinds_of_types_are_told_apart_without_colour(show: Show, report: Path) -> None:
-    page = show(report)
+    page = unfolded(show(report))
     kinds = page.locator("figure.plot").first.locator(".legend li")
     markers = [kinds.nth(i).locator(".marker").get_attribute("d") for i in range(kinds.count())]
     dashes = [
@@ -131,17 +140,16 @@ def test_kinds_of_types_are_told_apart_without_colour(show: Show, report: Path) 
 
 
 def test_each_panel_is_told_in_words_and_all_figures_stand_in_a_table(show: Show, report: Path) -> None:
-    page = show(report)
+    page = unfolded(show(report))
     panel = page.get_by_role("img", name=re.compile("^TILE, 16 bit: FLOAT16 .* at 64 KiB to .* at 256 MiB"))
     assert panel.count() == len(Caches)
-    page.get_by_text("Every size, cold caches").click()
     table = page.get_by_role("group", name="Throughput of each operator and data type at every size, cold caches")
     assert table.is_visible()
     assert table.locator("td").count() == len(report_data.throughputs()) // len(Caches)
 
 
 def test_on_paper_the_drawings_and_their_tables_are_there(show: Show, report: Path) -> None:
-    page = show(report)
+    page = unfolded(show(report))
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator(".panels svg").first.is_visible()

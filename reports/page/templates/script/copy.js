@@ -14,4 +14,7 @@ const offerCopy = (button, source) => {
     setTimeout(() => button.replaceChildren(...label), 2000);
   });
 };
-for (const button of document.querySelectorAll("button.copy")) offerCopy(button, button.previousElementSibling);
+const offerCopies = (place) => {
+  for (const button of place.querySelectorAll("button.copy")) offerCopy(button, button.previousElementSibling);
+};
+offerCopies(document);

@@ -1,6 +1,7 @@
 // On paper nothing is folded away.
 addEventListener("beforeprint", () => {
   for (const closed of document.querySelectorAll("details:not([open])")) {
+    unfold(closed);
     closed.open = true;
     closed.dataset.closed = "";
   }
