@@ -110,11 +110,14 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="dml-conformance-") as folder:
         snapshot = take_snapshot(package, Path(folder))
         check_files(snapshot, findings)
+        is_whole = findings.total == 0
         check_archive(snapshot, findings)
         statement = read_document(snapshot, STATEMENT, Statement, "documents", Findings())
         check_signature(snapshot, key, statement, findings)
         summary = None
-        if is_our_database(snapshot, findings):
+        if not is_whole:  # deciding on all cases again takes minutes, and can find nothing better
+            findings.end(RECORDS, "not looked at, as the files are not those of the manifest", done=False)
+        elif is_our_database(snapshot, findings):
             try:
                 with Store(snapshot.folder / RESULTS) as store:
                     summary = _check_store(store, snapshot, today, rerun, progress, findings)
