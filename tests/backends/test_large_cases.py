@@ -115,7 +115,7 @@ def records(backend: Any, cases: Iterator[Case]) -> list[Record]:
 @pytest.mark.parametrize("name", CUT)
 def test_a_right_backend_gets_the_same_records_part_by_part(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def facts() -> list[tuple[Any, ...]]:
-        return [(r.case, r.verdict, r.reason, r.output) for r in records(ReferenceBackend(), swept(name, 120))]
+        return [(r.case, r.verdict, r.reason, r.output) for r in records(ReferenceBackend(), swept(name, 40))]
 
     whole = facts()
     make_parts_small(monkeypatch)

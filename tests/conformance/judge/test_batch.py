@@ -144,7 +144,7 @@ STATELESS = [
 ]
 
 
-@pytest.mark.few(20, 60)
+@pytest.mark.few(8, 60)
 @pytest.mark.parametrize("mutant", STATELESS, ids=lambda mutant: mutant.__name__)
 def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it does to the memory of its neighbours in the batch.
