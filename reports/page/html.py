@@ -46,7 +46,7 @@ from dml_conformance.reports.page.report import CampaignReport
 MAX_GROUPS = 60  # groups of failures of one kind that are shown
 MAX_ROWS = 300  # rows of one table that are shown
 FIRST_GROUPS, FIRST_ROWS = 3, 20  # of these, what is not folded
-MAX_PAGE = 4_900_000  # bytes
+MAX_PAGE = 2_950_000  # bytes
 MAX_TOLD = 1000  # bytes of the sentences about what was left out
 # Scripts of every page, and of those that have cases, in the order in which they are put together.
 STATIC_SCRIPTS = ("copy", "fold", "map", "print")
