@@ -113,9 +113,14 @@ def records(backend: Any, cases: Iterator[Case]) -> list[Record]:
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_right_backend_gets_the_same_records_part_by_part(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_backend_gets_the_same_records_part_by_part(
+    name: str, monkeypatch: pytest.MonkeyPatch, is_exhaustive: bool
+) -> None:
     def facts() -> list[tuple[Any, ...]]:
-        return [(r.case, r.verdict, r.reason, r.output) for r in records(ReferenceBackend(), swept(name, 40))]
+        return [
+            (r.case, r.verdict, r.reason, r.output)
+            for r in records(ReferenceBackend(), swept(name, 120 if is_exhaustive else 40))
+        ]
 
     whole = facts()
     make_parts_small(monkeypatch)

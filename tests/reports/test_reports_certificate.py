@@ -238,9 +238,10 @@ def test_capabilities_of_a_real_backend_fit() -> None:
 # Cases and records.
 
 
-def test_cases_and_records_keep_to_their_schemas() -> None:
+def test_cases_and_records_keep_to_their_schemas(is_exhaustive: bool) -> None:
     of_case, of_record = validator("case"), validator("record")
-    for record in (*report_data.some_faulty()[:120], *report_data.some_sound()[:30]):
+    faulty, sound = (400, 100) if is_exhaustive else (120, 30)
+    for record in (*report_data.some_faulty()[:faulty], *report_data.some_sound()[:sound]):
         of_case.validate(record.case_json)
         of_record.validate(json.loads(msgspec.json.encode(record)))
 
