@@ -146,6 +146,9 @@ def _layouts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     """
     for field in spec.tensor_fields:
         is_output = field.is_output
+        name = f"{spec.name}/{level}/layout/{field.name}"
+        if _slot(_giving(spec, level, _at(spec, level, name), name, field).desc, field) is None:
+            continue  # no descriptor that is accepted has it
 
         def plain(name: str, ctx: Context | None = None, field: Field = field) -> tuple[Context, Case, Slot | None]:
             ctx = (ctx or _at(spec, level, name)).but(layout="packed", spread=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.spec.field_kinds import enumeration
@@ -54,9 +53,10 @@ def attention(desc: Any, tensors: Tensors) -> Tensors:
         added = torch.where(
             _seen(desc.mask_type, tensors["mask_tensor"], scores), added, added + desc.mask_filter_value
         )
-    # Its kernels go astray where elements share memory.
-    keys, values = (part.repeat_interleave(heads // groups, 1).contiguous() for part in (k, v))
-    found = scaled_dot_product_attention(q.contiguous(), keys, values, added, scale=desc.scale)
+    # Not by scaled_dot_product_attention: its fused kernels on CUDA take FLOAT32 apart into parts of which an infinite
+    # one is a NaN, need aligned rows, and on the processor go astray where elements share memory.
+    keys, values = (part.repeat_interleave(heads // groups, 1) for part in (k, v))
+    found = torch.softmax(q @ keys.mT * desc.scale + added, -1) @ values
     results = dict(zip(("output_tensor", *_PRESENT), (found.transpose(1, 2).flatten(2), k, v), strict=True))
     return {
         key: _with_ones(result, getattr(desc, key)).to(_kind(tensors))
