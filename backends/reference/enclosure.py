@@ -65,11 +65,11 @@ class Evaluation:
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
         is_nan = xp.isnan(wide)
-        if bool(xp.any(is_nan)):
+        if bool(is_nan.any()):
             wide = xp.where(is_nan, xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
         name = str(numbers.dtype).rpartition(".")[2].upper()
         if name not in ("FLOAT32", "FLOAT16"):
-            if name not in ("INT64", "UINT64") or not bool(xp.any(abs(wide) >= 2.0**53)):
+            if name not in ("INT64", "UINT64") or not bool((abs(wide) >= 2.0**53).any()):
                 return Enclosure(self, wide)
             slack = xp.where(abs(wide) >= 2.0**53, abs(wide) * UNIT, 0.0)
             return Enclosure(self, wide, wide - slack, wide + slack)
@@ -140,6 +140,9 @@ class Evaluation:
                     (xp.ceil, high, spacing(xp, high, self.data_type)),
                 )
             )
+        elif low is high:
+            allowed = self._allowed(xp, low if exact is None else xp.where(xp.isnan(exact), low, exact), bound)
+            low, high = low - allowed, low + allowed
         else:
             opposite = None if exact is None else -exact
             low, high = (
@@ -158,7 +161,7 @@ class Evaluation:
         is_between = (low >= 0) & (power <= high)
         if is_open is not None:
             is_between = is_between & is_open
-        if low is high or not bool(xp.any(is_between)):
+        if not bool(is_between.any()):
             return found
         return xp.where(is_between, xp.minimum(found, power - self._allowed(xp, power, bound)), found)
 
@@ -177,7 +180,7 @@ class Evaluation:
             return low, high
         normal = FORMATS[data_type].normal
         positive, negative = (low > 0) & (low < normal), (high < 0) & (high > -normal)
-        if low is high and not bool(xp.any(positive | negative)):
+        if low is high and not bool((positive | negative).any()):
             return low, high
         return xp.where(positive, 0.0, low), xp.where(negative, -0.0, high)
 
@@ -227,7 +230,7 @@ class Evaluation:
         high = xp.where((parts[0] == 0) & (high < inf), xp.clip(high, None, 0.0), high)
         low, high = self._with_zero(xp, low, high, self.data_type)
         above, below = ((part >= of.largest) & ~xp.isnan(low) for part in parts)
-        if bool(xp.any(above | below)):
+        if bool((above | below).any()):
             low, high = xp.where(below, -inf, low), xp.where(above, inf, high)
             maybe_nan = _or(maybe_nan, above & below)
         return Enclosure(self, value, low, high, maybe_nan)
@@ -408,7 +411,7 @@ class Enclosure:
             spans = (xp.signbit(other.low) != xp.signbit(other.high)) & ((self.low != 0) | (self.high != 0))
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
         of_zeros = self._has_zero() & other._has_zero()
-        if bool(xp.any(of_zeros)):
+        if bool(of_zeros.any()):
             maybe_nan = _or(maybe_nan, of_zeros)
         if not (self._is_finite() and other._is_finite()):
             maybe_nan = _or(maybe_nan, self._has_infinity() & other._has_infinity())
@@ -545,7 +548,7 @@ class Enclosure:
         is_open = xp.any(~xp.isfinite(low) | ~xp.isfinite(high), axis=axes, keepdims=True)
         found = Enclosure(evaluation, square, low, high, self.maybe_nan).mean(axes)
         low, high = xp.clip(found.low, 0.0, None), found.high + off * off * (1 + 2.0**-8)
-        if not bool(xp.any(is_open)):
+        if not bool(is_open.any()):
             return Enclosure(evaluation, found.value, low, high, found.maybe_nan)
         # Infinite elements are infinitely far from an infinite mean; other sums may have overflown, or not.
         is_none = xp.isnan(self.low) | (xp.isinf(self.low) & (self.low == self.high))
@@ -590,7 +593,7 @@ class Enclosure:
         parts = tuple(xp.clip((magnitudes + way * value) / 2, 0.0, None) + radius for way in (1.0, -1.0))
         losses = None
         if evaluation.data_type is not None:
-            if bool(xp.any(magnitudes >= FORMATS[evaluation.data_type].largest)):
+            if bool((magnitudes >= FORMATS[evaluation.data_type].largest).any()):
                 # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
                 signs = _products_by_sign(xp, self.value, other.value)
                 ways = (0.0, 0.0) if term is None else (xp.clip(way * term.value, 0.0, None) for way in (1.0, -1.0))
@@ -650,7 +653,7 @@ class Enclosure:
         value = xp.max(self.value, axis=axes, keepdims=True)
         has_nan = xp.any(self.nan, axis=axes, keepdims=True)
         is_zero = self.value == 0
-        if self.is_exact and not bool(xp.any(has_nan)) and not bool(xp.any(is_zero & xp.signbit(self.value))):
+        if self.is_exact and not bool(has_nan.any()) and not bool((is_zero & xp.signbit(self.value)).any()):
             return Enclosure(self.evaluation, value)
         certain = self.low if self.maybe_nan is None else xp.where(self.maybe_nan, -inf, self.low)
         none = xp.all(xp.isnan(self.low), axis=axes, keepdims=True)
@@ -708,7 +711,7 @@ class Enclosure:
     def opened(self, where: Array) -> Enclosure:
         """With anything in some places, NaN too."""
         xp = self.xp
-        if not bool(xp.any(where)):
+        if not bool(where.any()):
             return self
         low, high = (xp.where(where, end, of) for end, of in ((-inf, self.low), (inf, self.high)))
         return Enclosure(self.evaluation, self.value, low, high, _or(self.maybe_nan, where))
@@ -771,14 +774,14 @@ def where(condition: Condition, one: Enclosure, other: Enclosure | Number) -> En
 
     value = chosen(condition.value, one.value, other.value)
     open_ = condition.possible & ~condition.certain
-    if one.is_exact and other.is_exact and not bool(xp.any(open_)):
+    if one.is_exact and other.is_exact and not bool(open_.any()):
         return Enclosure(one.evaluation, value)
     low, high = (chosen(condition.certain, *pair) for pair in ((one.low, other.low), (one.high, other.high)))
     maybe_nan = None
     if one.maybe_nan is not None or other.maybe_nan is not None:
         masks = [xp.zeros_like(open_) if of.maybe_nan is None else of.maybe_nan for of in (one, other)]
         maybe_nan = chosen(condition.certain, *masks) | (open_ & (masks[0] | masks[1]))
-    if bool(xp.any(open_)):
+    if bool(open_.any()):
         both = either(one, other)
         low, high = chosen(open_, both.low, low), chosen(open_, both.high, high)
         maybe_nan = _or(maybe_nan, open_ & both.nan)
@@ -791,7 +794,7 @@ def either(*choices: Enclosure) -> Enclosure:
     xp = choices[0].xp
     low, high = _hull(xp, [of.low for of in choices], [of.high for of in choices])
     nan = reduce(lambda a, b: a | b, [of.nan for of in choices])
-    maybe_nan = nan if bool(xp.any(nan)) else None
+    maybe_nan = nan if bool(nan.any()) else None
     value = choices[0].value
     if len({id(of.low) for of in choices} | {id(of.high) for of in choices}) == 1:
         low = high = choices[0].low
@@ -815,7 +818,7 @@ def _joined(parts: Sequence[Enclosure], join: Callable[[Any, list[Array]], Array
         return Enclosure(parts[0].evaluation, value)
     low, high = join(xp, [part.low for part in parts]), join(xp, [part.high for part in parts])
     nan = join(xp, [part.nan for part in parts])
-    return Enclosure(parts[0].evaluation, value, low, high, nan if bool(xp.any(nan)) else None)
+    return Enclosure(parts[0].evaluation, value, low, high, nan if bool(nan.any()) else None)
 
 
 # --- arithmetic of FLOAT64, rounded outward ---------------------------------------------------------------------------
@@ -844,16 +847,24 @@ def _corners(
     xp: Any, operation: Callable[..., tuple[Array, Array]], one: Enclosure, other: Enclosure
 ) -> tuple[Array, Array]:
     """The least and the greatest of an operation that has both where each operand is at an end."""
-    ends = [[of.low] if of.low is of.high else [of.low, of.high] for of in (one, other)]
-    found = [operation(xp, a, b) for a in ends[0] for b in ends[1]]
-    if len(found) == 1:
-        return found[0]
-    low, high = _hull(xp, [low for low, _ in found], [high for _, high in found])
+    if one.low is one.high and other.low is other.high:
+        return operation(xp, one.low, other.low)
+    rank = max(len(one.shape), len(other.shape))
+    lows, highs = operation(xp, _ends(xp, one, rank)[:, None, ...], _ends(xp, other, rank)[None, ...])
+    corners = [(i, j) for i in range(lows.shape[0]) for j in range(lows.shape[1])]
+    low, high = _hull(xp, [lows[corner] for corner in corners], [highs[corner] for corner in corners])
     is_wide = (one.low < one.high) | (other.low < other.high)
     is_lost = xp.isnan(low) & is_wide & ~xp.isnan(one.low) & ~xp.isnan(other.low)
-    if bool(xp.any(is_lost)):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
+    if bool(is_lost.any()):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
         low, high = xp.where(is_lost, -0.0, low), xp.where(is_lost, 0.0, high)
     return low, high
+
+
+def _ends(xp: Any, of: Enclosure, rank: int) -> Array:
+    """The ends along a new first axis, before as many dimensions as a rank says; one where they are the same."""
+    ends = of.low[None, ...] if of.low is of.high else xp.stack([of.low, of.high])
+    missing = rank - len(of.shape)
+    return xp.reshape(ends, (ends.shape[0], *(1,) * missing, *of.shape)) if missing else ends
 
 
 def _hull(xp: Any, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]:
@@ -883,8 +894,8 @@ def _bits(numbers: Array) -> Array:
 
 def zeros(xp: Any, low: Array, high: Array, lows: Sequence[Array], highs: Sequence[Array]) -> tuple[Array, Array]:
     """The ends of enclosures, with zeros of both signs where they come of zeros of both."""
-    for part in lows if bool(xp.any(low == 0)) else ():
+    for part in lows if bool((low == 0).any()) else ():
         low = xp.where((low == 0) & (part == 0) & xp.signbit(part), -0.0, low)
-    for part in highs if bool(xp.any(high == 0)) else ():
+    for part in highs if bool((high == 0).any()) else ():
         high = xp.where((high == 0) & (part == 0) & ~xp.signbit(part), 0.0, high)
     return low, high

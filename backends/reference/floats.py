@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from threading import local
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -31,13 +32,28 @@ def namespace(array: Array) -> Any:
     return np if isinstance(array, (np.ndarray, np.generic)) else array_namespace(array)
 
 
+class _Quiet(local):
+    """Whether a thread is in a quiet function: saying so again would cost a fifth of what small arrays do."""
+
+    inside = False
+
+
+_QUIET = _Quiet()
+
+
 def quiet(function: Callable[P, R]) -> Callable[P, R]:
     """The function without NumPy's warnings of infinities and NaN, which are results like others here."""
 
     @wraps(function)
     def silenced(*arguments: P.args, **options: P.kwargs) -> R:
-        with np.errstate(all="ignore"):
+        if _QUIET.inside:
             return function(*arguments, **options)
+        _QUIET.inside = True
+        try:
+            with np.errstate(all="ignore"):
+                return function(*arguments, **options)
+        finally:
+            _QUIET.inside = False
 
     return silenced
 
@@ -83,7 +99,7 @@ def is_short(xp: Any, numbers: Array) -> Array:
 
 def outward(xp: Any, numbers: Array, is_inexact: Array) -> tuple[Array, Array]:
     """The numbers that an inexact operation of FLOAT64 may stand for; the same array twice where all are exact."""
-    if not bool(xp.any(is_inexact)):
+    if not bool(is_inexact.any()):
         return numbers, numbers
     slack = xp.where(is_inexact & xp.isfinite(numbers), xp.abs(numbers) * UNIT + LEAST, 0.0)
     return numbers - slack, numbers + slack

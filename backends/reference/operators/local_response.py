@@ -31,7 +31,7 @@ def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
         x = Evaluation(profile).of(numbers)
         base = either(*(_base(desc, x, divisor, around) for divisor, around, _ in _readings(desc)))
         is_open = ~(base.low > 0) & ~np.isnan(base.low)
-        return _over_power(x, base, desc.beta).opened(is_open).to(data_type)
+        return _over(x, _powers(base, desc.beta)).opened(is_open).to(data_type)
 
     return {"output_tensor": formula}
 
@@ -49,17 +49,14 @@ def gradient(desc: Any, arrays: Arrays) -> dict[str, Any]:
         found = []
         for divisor, around, seeing in _readings(desc):
             base = _base(desc, x, divisor, around)
-            terms = either(
-                _over_power(g * x, base, desc.beta + 1),
-                g * _over_power(x, base, desc.beta + 1),
-                g * (_over_power(x, base, desc.beta) / base),
-            )
+            powers, next_powers = _powers(base, desc.beta), _powers(base, desc.beta + 1)
+            terms = either(_over(g * x, next_powers), g * _over(x, next_powers), g * (_over(x, powers) / base))
             factor = x.operand(2.0 * desc.alpha) * desc.beta / divisor
             total = seeing(terms)
             away = either(factor * x * total, factor * (x * total))
             known = (base.low > 0) & (base.high < MOST**2) & (np.abs(x.value) < MOST) & (np.abs(g.value) < MOST)
             is_open = seeing(Enclosure(x.evaluation, np.where(known, 0.0, 1.0))).value > 0
-            found.append((_over_power(g, base, desc.beta) - away).opened(is_open))
+            found.append((_over(g, powers) - away).opened(is_open))
         return either(*found).to(data_type)
 
     return {"output_gradient_tensor": formula}
@@ -83,13 +80,15 @@ def _base(desc: Any, x: Enclosure, divisor: float, around: Around) -> Enclosure:
     return weighted + float(desc.bias)
 
 
-def _over_power(x: Enclosure, base: Enclosure, exponent: float) -> Enclosure:
+def _powers(base: Enclosure, exponent: float) -> list[Enclosure]:
+    """A power and that of the opposite exponent."""
+    ways = (exponent, -exponent)
+    return [of_ends("pow", lambda a, b: [base.xp.pow(a, b)], base, base.operand(way)) for way in ways]
+
+
+def _over(x: Enclosure, powers: list[Enclosure]) -> Enclosure:
     """Divided by a power, or times that of the opposite exponent."""
-    return either(x / _power(base, exponent), x * _power(base, -exponent))
-
-
-def _power(base: Enclosure, exponent: float) -> Enclosure:
-    return of_ends("pow", lambda a, b: [base.xp.pow(a, b)], base, base.operand(exponent))
+    return either(x / powers[0], x * powers[1])
 
 
 def _across(before: int, behind: int, x: Enclosure) -> Enclosure:
