@@ -227,9 +227,12 @@ class Audit:
             what = Disagreement(desc.operator, decision.outcome, decision.rules, answer, bool(decision.observations))
             self.new.setdefault(what, Group(desc)).add(desc)
 
-    def look_at_tables(self) -> Iterator[TableFindings]:
-        """Hold the tables of every operator against the library; what was observed of it before is no difference."""
-        for found in hold_tables(self.ask, self.level):
+    def look_at_tables(self, names: Collection[str]) -> Iterator[TableFindings]:
+        """Hold tables of operators against the library, with those of divergences that nothing else has shown; what
+        was observed of it before is no difference."""
+        if names:
+            names = dict.fromkeys([*names, *(name for known in self.gone for name in known.operators)])
+        for found in hold_tables(self.ask, self.level, names):
             self.tables.append(found)
             differences, found.differences = found.differences, []
             for difference in differences:
@@ -344,7 +347,7 @@ def audit(
         cases: how many random descriptors are tried beside the fixed ones.
         seed: of these.
         tell: hears after each descriptor which part it was of, and how many of that part are done.
-        names: operators that boundary cases and random descriptors are of; none for all.
+        names: operators that boundary cases, random descriptors and tables are of; none for all.
 
     Raises:
         AuditError: the library's process cannot be had any more.
@@ -365,7 +368,7 @@ def audit(
                 seen.add(desc)
                 result.look_at(desc)
             tell(part, done)
-    for done, _ in enumerate(result.look_at_tables(), 1):
+    for done, _ in enumerate(result.look_at_tables(names), 1):
         tell(AuditPart.TABLES, done)
     result.shrink()
     result.seconds = time.perf_counter() - started

@@ -126,16 +126,16 @@ def hold_tables(ask: Ask, level: Level, names: Iterable[str] = ()) -> Iterator[T
         level: its own.
         names: of the operators; all by default.
     """
+    every = plain_descriptors()
     for name in names or operators():
-        yield _of_operator(ask, operators()[name], level)
+        yield _of_operator(ask, operators()[name], level, every.get(name, []))
 
 
-def _of_operator(ask: Ask, spec: OperatorSpec, level: Level) -> TableFindings:
+def _of_operator(ask: Ask, spec: OperatorSpec, level: Level, plain: list[OperatorDesc]) -> TableFindings:
     found = TableFindings(spec.name)
     if spec.introduced_in > level:
         found.left_out.append(f"came with {spec.introduced_in}, and the library speaks {level}")
         return found
-    plain = plain_descriptors().get(spec.name, [])
     for variant in spec.variants:
         table = spec.table_at(level, variant)
         if table is None:

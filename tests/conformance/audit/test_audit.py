@@ -108,8 +108,8 @@ def few_boundaries(monkeypatch: pytest.MonkeyPatch) -> None:
         for case in boundary_cases("TILE", level) if "TILE" in names else ():
             yield case.desc
 
-    def of_two(ask: Ask, level: Level) -> Iterator[TableFindings]:
-        return hold_tables(ask, level, ("TILE", "JOIN"))
+    def of_two(ask: Ask, level: Level, names: Iterable[str]) -> Iterator[TableFindings]:
+        return hold_tables(ask, level, names or ("TILE", "JOIN"))
 
     monkeypatch.setattr(audit_module, "boundary_descriptors", of_tile)
     monkeypatch.setattr(audit_module, "hold_tables", of_two)
@@ -130,7 +130,7 @@ def tiny(**changes: Any) -> TileDesc:
 
 @pytest.mark.parametrize("level", [Level.L5_0, Level.L5_2, Level.L6_2], ids=str)
 def test_a_library_as_it_is_on_record(level: Level, few_boundaries: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_what_they_alone_show(ask: Ask, level: Level) -> Iterator[TableFindings]:
+    def with_what_they_alone_show(ask: Ask, level: Level, _: Iterable[str]) -> Iterator[TableFindings]:
         return hold_tables(ask, level, ("TILE", "JOIN", *divergences()[SHOWN_BY_TABLES].operators))
 
     monkeypatch.setattr(audit_module, "hold_tables", with_what_they_alone_show)
@@ -310,7 +310,7 @@ def test_boundaries_are_those_of_all_levels_up_to_its_own() -> None:
 def test_nothing_is_asked_twice_but_random_descriptors_and_for_tables(
     few_boundaries: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level: iter(()))
+    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level, names: iter(()))
     library = FakeLibrary()
     audited(library, cases=0)
     assert len(library.asked) == len(set(library.asked))
@@ -333,7 +333,7 @@ def test_random_descriptors_are_of_three_kinds_and_the_same_each_time() -> None:
 
 def test_of_some_operators_are_boundaries_and_random_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "recorded_descriptors", lambda: iter(()))
-    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level: iter(()))
+    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level, names: iter(()))
     library, names = FakeLibrary(Level.L5_0), {"FILL_VALUE_CONSTANT", "TILE"}
     audit(library, 60, 0, names=names)
     assert {desc.operator for desc in library.asked[:-60]} == {desc.operator for desc in library.asked[-60:]} == names
@@ -342,7 +342,7 @@ def test_of_some_operators_are_boundaries_and_random_descriptors(monkeypatch: py
 def test_nothing_at_random_is_of_operators_that_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """The boundary cases are asked all the same: the library is to reject them."""
     monkeypatch.setattr(audit_module, "recorded_descriptors", lambda: iter(()))
-    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level: iter(()))
+    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level, names: iter(()))
     newer, there = "MEAN_VARIANCE_NORMALIZATION2", "TILE"
     assert list(audit_module.random_descriptors(Level.L5_0, 30, 0, (newer,))) == []
     descs = list(audit_module.random_descriptors(Level.L5_0, 30, 0, (newer, there)))
@@ -501,6 +501,14 @@ def test_what_is_on_record_is_asked_whatever_operators_are_named(
         assert run("--cases", "0", *options, monkeypatch=monkeypatch, library=library).exit_code == Exit.CONFORMANT
         asked.append(len(library.asked))
     assert asked[0] > asked[1] + 100
+
+
+@pytest.mark.parametrize("level", [Level.L5_0, Level.L6_2], ids=str)
+def test_tables_of_named_operators_and_of_what_only_tables_show(level: Level, few_boundaries: None) -> None:
+    found = audit(FakeLibrary(level), 0, 0, names=("TILE",))
+    others = divergences()[SHOWN_BY_TABLES].operators if level is Level.L5_0 else ()
+    assert [table.operator for table in found.tables] == ["TILE", *others]
+    assert found.ok
 
 
 def test_the_default_is_what_the_documentation_promises() -> None:
