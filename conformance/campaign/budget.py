@@ -31,6 +31,8 @@ class Budget:
         large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
         repeats: timed runs for each operator, data type and size.
+        timed_series: whether sizes between the least and the largest are timed too, which show from where on caches and
+            memory set the pace; the two alone find what is wrong only where it is timed.
         timed_types: data types that an operator is timed with.
         timed_types_of_siblings: the same of those whose family has another one that is timed with more.
     """
@@ -43,6 +45,7 @@ class Budget:
     repeats: int
     sweep_total: int | None = None
     reach: Reach = Reach.BITS_16
+    timed_series: bool = True
     timed_types: int = 3
     timed_types_of_siblings: int = 1
 
@@ -88,7 +91,7 @@ class Budget:
         sizes = [self.throughput_bytes(capabilities)]
         while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
             sizes.append(sizes[-1] // SIZE_RATIO)
-        return tuple(reversed(sizes))
+        return tuple(reversed(sizes if self.timed_series else (sizes[0], sizes[-1])))
 
 
 # What is timed first: how fast data moves depends on the width of its elements, hardly on what they are.
@@ -102,7 +105,9 @@ def _as_timed(data_types: Sequence[DataType]) -> list[DataType]:
     return sorted(order, key=lambda data_type: of_width[data_type.size] is not data_type)
 
 
-_QUICK = Budget("quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3)
+_QUICK = Budget(
+    "quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3, timed_series=False
+)
 _STANDARD = Budget(
     "standard",
     search=6,

@@ -14,7 +14,7 @@ import msgspec
 from dml_conformance.backends.base import Backend, Capabilities
 from dml_conformance.backends.processes.errors import StrayWrite
 from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_steadily
-from dml_conformance.conformance.campaign.budget import Budget
+from dml_conformance.conformance.campaign.budget import SIZE_RATIO, Budget
 from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, Judgement, Pending, verdict_on
 from dml_conformance.conformance.judge.timed import TimedMemory
 from dml_conformance.reports.model.records import Caches, Caveat, Phase, Record, Throughput, Verdict
@@ -271,11 +271,11 @@ def with_caveats(timed: Sequence[Measurement], launches: dict[Caches, float]) ->
 
 def _is_launch(row: Throughput, series: Sequence[Throughput], launch: float) -> bool:
     """Whether a run takes hardly longer than the least does: the smallest of its series or, for that, whether the next
-    takes hardly longer; alone, a launch of nothing."""
+    takes hardly longer; with none of about the size, a launch of nothing."""
     smallest = series[0]
     if row is not smallest:
         return row.median_seconds <= LAUNCHES * smallest.median_seconds
-    if len(series) > 1:
+    if len(series) > 1 and series[1].output_bytes <= SIZE_RATIO * row.output_bytes:
         return series[1].median_seconds <= LAUNCHES * row.median_seconds
     return row.median_seconds <= LAUNCHES * launch
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate, either
+from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Mask
@@ -48,6 +49,7 @@ class Region(NamedTuple):
     empty: Mask
 
 
+@quiet
 def roi_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, y, x] = max(input[BatchID, c, StartY..EndY, StartX..EndX]), with integer division and without the
     ends; clamped to the input.

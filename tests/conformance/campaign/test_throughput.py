@@ -39,7 +39,7 @@ from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import INPUTS_UNCHANGED, OUTPUT_BOUNDS
 
 KIB, MIB = 1 << 10, 1 << 20
-BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2)
+BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2, timed_series=True)
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
 REFERENCE = ReferenceBackend()
 
@@ -111,6 +111,9 @@ def test_sizes_go_from_the_least_to_the_budgets_own(budget: Any, accelerated: bo
     assert sizes[-1] == budget.throughput_bytes(capabilities)
     assert sizes[-1] == (budget.large_device_bytes if accelerated else budget.large_bytes)
     assert LEAST_THROUGHPUT_BYTES <= sizes[0] < SIZE_RATIO * LEAST_THROUGHPUT_BYTES
+    if not budget.timed_series:
+        assert len(sizes) == 2
+        return
     assert all(after == SIZE_RATIO * before for before, after in itertools.pairwise(sizes))
     assert sum(sizes[:-1]) < sizes[-1] / (SIZE_RATIO - 1)
 
@@ -339,7 +342,7 @@ class Device(Untimed):
         return max(1.0, 3.0 - 2.0 * run / self.warms_for) if self.warms_for else 1.0
 
 
-ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3)
+ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3, timed_series=True)
 
 
 def timed(backend: Any, *operators: str) -> list[Throughput]:
@@ -420,6 +423,10 @@ def test_what_takes_as_long_as_a_launch_is_marked_and_never_above_the_copy() -> 
     assert all(row.fraction_of_copy < 1 for row in rows)
     rows = timed(Device(launch=1e-6, kernel=100 * GB))
     assert [Caveat.LAUNCH_BOUND in row.caveats for row in rows[:5]] == [True, True, False, False, False]
+    least_and_largest = replace(ACCELERATED, timed_series=False)
+    found = measure(Judge(Device(launch=1e-6, kernel=100 * GB), "fake"), ("TILE",), (Level.L3_0,), least_and_largest)
+    types = {row.data_type for row in rows}
+    assert [Caveat.LAUNCH_BOUND in row.caveats for row in rows_of(found)] == [True, False] * len(types)
     assert not any(Caveat.LAUNCH_BOUND in row.caveats for row in timed(Device()))
 
 
