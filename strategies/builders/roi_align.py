@@ -18,6 +18,7 @@ from dml_conformance.strategies.tensors import tensor
 Sizes = tuple[int, ...]
 MODES = tuple(map(int, enumeration("DML_INTERPOLATION_MODE")))
 SCALES = (1.0, 0.5, 2.0, 0.25, 0.0625, float32(1 / 3), 0.0)
+WITHIN = 0.25  # brings corners, which lie below 8, into images of 2 rows and columns
 OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.5, 0.0), (0.0, -0.5), (-0.25, 0.75))
 OUT_OF_BOUNDS = (0.0, 1.5, -3.0)
 SAMPLES = ((1, 1), (2, 2), (3, 3), (2, 2), (1, 2), (2, 4))
@@ -49,7 +50,7 @@ class RoiAlignBuilder(Builder):
         """A region of it as 2 by 2 elements."""
         if len(sizes) != 4:
             raise Impossible
-        return self._plain(ctx, sizes, 1, (2, 2))
+        return self._plain(ctx, sizes, 1, (2, 2), WITHIN)
 
     def large(self, ctx: Context, size: int) -> Any:
         """Regions of 64 channels as 7 by 7 elements."""
@@ -57,7 +58,7 @@ class RoiAlignBuilder(Builder):
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:
         channels, *output = sizes
-        return self._plain(ctx, (2, channels, 3, 3), 1, tuple(output))
+        return self._plain(ctx, (2, channels, 3, 3), 1, tuple(output), WITHIN)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every number of samples and every scale with both functions and modes; small images; what layers have."""
@@ -94,9 +95,9 @@ class RoiAlignBuilder(Builder):
         desc = self.build(ctx.but(complete=True, layout="packed"))
         return resize_at(desc, "input_gradient_tensor", 1, desc.input_gradient_tensor.sizes[1] + 1)
 
-    def _plain(self, ctx: Context, source: Sizes, regions: int, output: Sizes) -> Any:
+    def _plain(self, ctx: Context, source: Sizes, regions: int, output: Sizes, scale: float = 1.0) -> Any:
         plain = plainest(ctx).but(complete=True)
-        desc = self._build(plain, source, regions, output, (1, 1), 1.0, OFFSETS[0], corners=False)
+        desc = self._build(plain, source, regions, output, (1, 1), scale, OFFSETS[0], corners=False)
         return edit(desc, reduction_function=FUNCTIONS[0], interpolation_mode=MODES[0])
 
     def _build(

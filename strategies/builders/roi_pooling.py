@@ -16,6 +16,7 @@ from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
 SCALES = (1.0, 0.5, 2.0, 0.25, 0.0625, float32(1 / 3), 0.0)
+WITHIN = 0.25  # brings corners, which lie below 8, into images of 2 rows and columns
 # Images, regions and pooled sizes of layers, of fewer channels: Fast R-CNN's with VGG16, with AlexNet, R-FCN's.
 LAYERS = (((2, 8, 38, 50), 6, (7, 7)), ((2, 8, 27, 36), 5, (6, 6)), ((1, 9, 20, 20), 4, (3, 3)))
 
@@ -34,10 +35,10 @@ class RoiPoolingBuilder(Builder):
         return self._build(ctx, chooser.choice(ctx.data_types), source, regions, tuple(pooled))
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        """A region of it as 2 by 2 elements."""
+        """Regions of it as 2 by 2 elements: several, as patterns have two images and there may be one."""
         if len(sizes) != 4:
             raise Impossible
-        return self._build(ctx.but(layout="packed"), ctx.data_types[0], sizes, 1, (2, 2), 1.0)
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], sizes, 4, (2, 2), WITHIN)
 
     def large(self, ctx: Context, size: int) -> Any:
         """Regions of 64 channels as 7 by 7 elements."""
@@ -46,7 +47,7 @@ class RoiPoolingBuilder(Builder):
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:
         channels, *pooled = sizes
-        return self._build(ctx.but(layout="packed"), ctx.data_types[0], (2, channels, 3, 3), 1, tuple(pooled), 1.0)
+        return self._build(ctx.but(layout="packed"), ctx.data_types[0], (2, channels, 3, 3), 1, tuple(pooled), WITHIN)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every scale; windows of one element and less; images of a row, a column, an element; what layers have."""
