@@ -1,7 +1,7 @@
 """The specification held against the live library: where they differ, whether that is known, and what is new.
 
-The library is asked about every recorded divergence and observation, the boundary cases of its own level and of all
-lower ones, random descriptors, valid ones and ones that break one rule, and about the tables of all operators. It
+The library is asked about every recorded divergence and observation, the boundary cases of its own level and of lower
+ones, random descriptors, valid ones and ones that break one rule, and about the tables of all operators. It
 decides by the rules of its own level, whatever level it is asked for, so every descriptor is held against the
 specification at that level.
 """
@@ -23,6 +23,7 @@ from dml_conformance.backends.base import Backend, Capabilities, Unsupported
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.conformance.audit.changes import mutated
 from dml_conformance.conformance.audit.tables import Difference, LibraryAnswer, TableFindings, hold_tables
+from dml_conformance.conformance.campaign.plan import OperatorPlan
 from dml_conformance.conformance.judge.simplify import simplest, size_of
 from dml_conformance.spec.divergences import Divergence, divergences, recognise
 from dml_conformance.spec.errors import BrokenRunError
@@ -385,10 +386,11 @@ def recorded_descriptors() -> Iterator[OperatorDesc]:
 
 
 def boundary_descriptors(level: Level, names: Iterable[str]) -> Iterator[OperatorDesc]:
-    """Every rule kept and broken in every way, every type, dimension count and layout, as of each level up to one; and
-    what is large, as of that level."""
+    """Every rule kept and broken in every way, every type, dimension count and layout, as of one level and of the last
+    level before each change of the operator below it; and what is large, as of that level."""
+    upto = [lower for lower in Level if lower <= level]
     for operator in names:
-        for lower in (below for below in Level if below <= level):
+        for lower in OperatorPlan.of(operator, upto, upto).complete:
             for case in boundary_cases(operator, lower):
                 yield case.desc
         for case in scale_cases(operator, level, max(Reach)):

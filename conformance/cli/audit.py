@@ -64,11 +64,11 @@ def audit_command(
 ) -> None:
     """Hold the specification against the real DirectML library.
 
-    Every rule is put before the library, kept and broken, with the boundary cases of all levels and with random
-    descriptors, and its answers are compared with the specification at the library's own level. The tables of
-    operators are held against what it takes, data type by data type. Differences are known ones or new ones. Without
-    --library and --level the library that the directml backend would use is asked. With --operator what is on record
-    is still that of all.
+    Every rule is put before the library, kept and broken, with the boundary cases of its level and of those before each
+    change of an operator, and with random descriptors, and its answers are compared with the specification at the
+    library's own level. The tables of operators are held against what it takes, data type by data type. Differences are
+    known ones or new ones. Without --library and --level the library that the directml backend would use is asked. With
+    --operator what is on record is still that of all.
 
     Ends with 0 if the library differs in all the ways that are on record for its level, and in no other; with 1 if
     there is a difference that is not on record, or one that is has gone; with 2 if there is no library; with 3 if it
