@@ -107,7 +107,7 @@ def expected_in_turns(
 
 
 class _Latest(local):
-    """What was expected last, for a small case is executed several times, and by the reference itself too."""
+    """What was expected last: a small case is executed several times, and by the reference itself too."""
 
     desc: OperatorDesc | None = None
     profile: Profile | None = None
@@ -212,6 +212,7 @@ class ReferenceBackend:
         self.execute(desc, level, inputs, outputs)
         seconds = []
         for _ in range(repeats):
+            _LATEST.desc = None  # what is timed is computed
             start = perf_counter()
             self.execute(desc, level, inputs, outputs)
             seconds.append(perf_counter() - start)

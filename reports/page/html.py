@@ -14,6 +14,7 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -136,6 +137,13 @@ def _text(name: str) -> str:
     return resources.files("dml_conformance.reports.page").joinpath("templates", name).read_text(encoding="utf-8")
 
 
+def _compiled() -> FileSystemBytecodeCache | None:
+    """Compiled templates in a temporary folder of the user, as compiling takes 0.3 s; None where none is safe."""
+    with suppress(RuntimeError, OSError):
+        return FileSystemBytecodeCache()
+    return None
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -144,7 +152,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        bytecode_cache=FileSystemBytecodeCache(),  # in a temporary folder of the user's own: compiling takes 0.3 s
+        bytecode_cache=_compiled(),
         finalize=lambda value: printable(value) if type(value) is str else value,  # no control characters
     )
     environment.filters.update(

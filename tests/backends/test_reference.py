@@ -15,6 +15,7 @@ from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, Gather
 from generated_cases import INPUTS, NAMES, Case, Generator, bound, broken, check_execution, made
 from msgspec.structs import replace
 
+from dml_conformance.backends import reference
 from dml_conformance.backends.base import Backend, Binding, Timed
 from dml_conformance.backends.reference import Expectation, ReferenceBackend, expected_output
 from dml_conformance.backends.reference.movement import positions
@@ -443,6 +444,26 @@ def test_says_what_it_is_and_claims_all_operators() -> None:
     assert capabilities.versions["numpy"] == np.__version__
     with pytest.raises(ValueError, match="takes no device, found 'cuda:0'"):
         ReferenceBackend("cuda:0")
+
+
+def test_what_is_timed_is_computed_each_time_and_a_repetition_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+
+    def counted(*given: Any) -> dict[str, Expectation]:
+        computed.append(given)
+        return expected_output(*given)
+
+    monkeypatch.setattr(reference, "expected_output", counted)
+    case = Generator("timed").case("TILE", HIGHEST)
+    outputs = {OUTPUT: slow.bind(case.desc.output_tensor, b"\xa5")}
+    for _ in range(3):
+        BACKEND.execute(case.desc, case.level, case.inputs, outputs)
+    assert len(computed) == 1
+    for again in (replace(case.desc), case.desc):  # an equal descriptor may have another zero
+        BACKEND.execute(again, case.level, case.inputs, outputs)
+    assert len(computed) == 3
+    BACKEND.time_execution(case.desc, case.level, case.inputs, outputs, 4)
+    assert len(computed) == 3 + 4
 
 
 def test_times_itself() -> None:

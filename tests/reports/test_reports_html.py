@@ -456,3 +456,11 @@ def test_text_has_contrast_in_light_and_dark() -> None:
             assert contrast(colours[name], colours[f"{name}-wash"]) >= 4.5, name
         for name in ("ink", "soft", "link", "good", "bad", "part"):
             assert contrast(colours[name], colours["page"]) >= 4.5, name
+
+
+def test_templates_are_compiled_anew_where_no_folder_is_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> None:
+        raise RuntimeError("Cannot determine safe temp directory.")
+
+    monkeypatch.setattr(html_module, "FileSystemBytecodeCache", refused)
+    assert html_module._compiled() is None
