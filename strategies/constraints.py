@@ -322,11 +322,25 @@ def _break_data_types(constraint: Constraint, build: Build, ctx: Context) -> Mad
 
 
 def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) -> Made:
-    """A count that no table has, of all tensors where that can be: a level may be taken for one that has it of all."""
-    rows = [ctx.table[field.name].dimension_counts for field in constraint.data]
+    """A count that no table has: of the first group, or of one tensor of another group alone.
+
+    All tensors have it where that can be, as a level may be taken for one whose tables have it of all.
+    """
+    first = {field.name for field in constraint.data}
+    rows = {name: row.dimension_counts for name, row in ctx.table.items()}
     every = range(1, max_dimension_count(ctx.level) + 1)
-    wrong = tuple(count for count in every if all(count not in row for row in rows))
-    ctx, mixed = ctx.but(ranks=(ctx.chooser.variant(wrong),)), []
+    ways = [("", count) for count in every if all(count not in rows[name] for name in first)]
+    for name, row in rows.items():
+        if row and name not in first:
+            ways += [(name, count) for count in (min(row) - 1, max(row) + 1) if count in every]
+    name, wrong = ctx.chooser.variant(tuple(ways))
+    if name:
+        desc = build(ctx.but(complete=True))
+        slot = next((slot for slot in slots(desc) if slot.field.name == name), None)
+        if slot is not None:
+            yield resize(desc, slot.key, ((1,) * wrong + slot.tensor.sizes)[-wrong:])
+        return
+    ctx, mixed = ctx.but(ranks=(wrong,)), []
     for _ in range(BUILT):
         desc = build(ctx)
         if len({len(slot.tensor.sizes) for slot in slots(desc)}) == 1:

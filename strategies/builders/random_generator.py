@@ -18,8 +18,7 @@ class RandomGeneratorBuilder(Builder):
     longest_axis = LONGEST_AXIS
 
     def build(self, ctx: Context) -> Any:
-        counts = ctx.table["OutputTensor"].dimension_counts
-        rank = ctx.chooser.choice(sorted(counts if ctx.level >= RANDOM_GENERATOR.introduced_in else ctx.ranks))
+        rank = ctx.chooser.choice(ctx.ranks)
         return self._build(ctx, ctx.chooser.choice(ctx.ranks), sizes(ctx, rank, 2 if ctx.spread else 1))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:

@@ -8,10 +8,13 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import slots
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor_rules import max_dimension_count
 from strength.mutants.base import (
     GATHERS,
     REFERENCE,
@@ -134,6 +137,32 @@ class AcceptsLaterRank5(AcceptsLaterRank3):
     """The same of 5 dimensions."""
 
     count = 5
+
+
+class ChecksRanksOfTheFirstGroup(WrongDecision):
+    """Looks for the dimension count of data tensors alone, and at no scale's, zero point's or state's."""
+
+    rules = ("dimension-counts",)
+
+    @classmethod
+    def shows_at(cls, operator: str, level: Level) -> bool:
+        spec, most = operators()[operator], max_dimension_count(level)
+        table = spec.table_at(level) or {}
+        counts = [table[name].dimension_counts for name in table if name not in _first_group(spec)]
+        return super().shows_at(operator, level) and any(row and row < set(range(1, most + 1)) for row in counts)
+
+    def validate(self, desc: Any, level: Level) -> Answer:
+        if breaks_alone(desc, level, f"{desc.operator}.dimension-counts"):
+            spec = operators()[desc.operator]
+            table, first = spec.table_at(level, spec.variant(desc)) or {}, _first_group(spec)
+            looked_at = [slot for slot in slots(desc) if slot.field.name in first]
+            return Answer(all(len(slot.tensor.sizes) in table[slot.field.name].dimension_counts for slot in looked_at))
+        return REFERENCE.validate(desc, level)
+
+
+def _first_group(spec: OperatorSpec) -> set[str]:
+    """The tensors that share their dimension count with the first one."""
+    return {field.name for field in next(iter(spec.rank_groups.values()))}
 
 
 @plants("validate", WrongDecision, since="3_0", rules=("TENSOR.dimension-count",))
