@@ -50,8 +50,8 @@ PLANTED = [
 
 
 @cache
-def streams(operator: str, level: Level) -> Streams:
-    return Streams(operator, level, is_newest=level is HIGHEST)
+def streams(operator: str, level: Level, decides_only: bool = False) -> Streams:
+    return Streams(operator, level, is_newest=level is HIGHEST, decides_only=decides_only)
 
 
 @cache
@@ -75,7 +75,7 @@ def broken_rules(backend: type[ReferenceBackend], operator: str, level: Level) -
 def all_failures(one: Planted, operator: str, level: Level) -> Iterator[Failure]:
     """What fails of the cases of a standard campaign, some of them twice."""
     for budget, phase in product(CAMPAIGNS, CHEAPEST_FIRST):
-        stream = streams(operator, level).phase(phase, budget, 0)
+        stream = streams(operator, level, one.decides_only).phase(phase, budget, 0)
         yield from failures(one, stream, in_batches=phase is Phase.SWEEP)
 
 
