@@ -18,16 +18,15 @@ class Totals(msgspec.Struct, frozen=True):
 
     Attributes:
         suite_version: that was measured.
-        operators: that it was measured on, at the newest level.
-        behaviour: SHA-256 over their rules, wrong backends and cases.
+        operators: that it was measured on, at the newest level, and a digest of each one's rules, wrong backends and
+            cases.
         mutants: wrong backends.
         plantings: combinations of wrong backend, operator and level.
         killed: by budget, in ascending order, how many of the plantings a campaign finds, whatever the seed.
     """
 
     suite_version: str
-    operators: tuple[str, ...]
-    behaviour: str
+    operators: dict[str, str]
     mutants: int
     plantings: int
     killed: dict[str, int]

@@ -136,8 +136,7 @@ class Score:
         """What the product is shipped with."""
         return Totals(
             self.suite_version,
-            self.operators,
-            behaviour_digest(self.operators),
+            {name: behaviour_digest(name) for name in self.operators},
             self.total.mutants,
             self.total.plantings,
             self.total.killed,
@@ -190,42 +189,35 @@ def go_on(plan: Plan, workers: int, file: Path) -> Iterator[list[Outcome]]:
             with suppress(msgspec.DecodeError):
                 found = msgspec.json.decode(line, type=Measured)
                 kept[found.operator] = found
-    known = [name for name in plan.operators if name in kept and kept[name].behaviour == behaviour_digest((name,))]
+    known = [name for name in plan.operators if name in kept and kept[name].behaviour == behaviour_digest(name)]
     yield from (kept[name].outcomes for name in known)
     left = replace(plan, operators=[name for name in plan.operators if name not in known])
     with file.open("ab") as out:
         for outcomes in measure(left, workers):
             operator = outcomes[0].operator
-            out.write(msgspec.json.encode(Measured(operator, behaviour_digest((operator,)), outcomes)) + b"\n")
+            out.write(msgspec.json.encode(Measured(operator, behaviour_digest(operator), outcomes)) + b"\n")
             out.flush()
             yield outcomes
 
 
 @cache
-def behaviour_digest(names: tuple[str, ...]) -> str:
-    """SHA-256 over what the score of some operators depends on, as far as it is quickly told.
+def behaviour_digest(operator: str) -> str:
+    """64 bits of a SHA-256 over what the score of an operator depends on, as far as it is quickly told.
 
-    That is their rules, wrong backends and cases.
-
-    No text of a file is in it, so a comment or a moved line changes nothing. All are those of the highest level; at the
-    levels below they follow from the same rules, and wrong backends by rule follow from rules and cases everywhere.
+    That is its rules, wrong backends and cases: those of the quick budget, but for search, and for all but the first of
+    the sweep. No text of a file is in it, so a comment or a moved line changes nothing. All are those of the highest
+    level; at the levels below they follow from the same rules, and wrong backends by rule follow from rules and cases
+    everywhere.
     """
     digest = hashlib.sha256(suite_version().encode())
-    ids = sorted({rule.id for name in names for rule in rules_of(name)})
-    for part in chain(ids, _wrong_backends(names), _case_digests(names)):
+    ids = sorted(rule.id for rule in rules_of(operator))
+    backends = (f"{operator} {one.family} {one.mutant}" for one in planted(operator, HIGHEST, FAMILIES))
+    cases = chain(
+        example_cases(operator, HIGHEST).values(),
+        boundary_cases(operator, HIGHEST),
+        scale_cases(operator, HIGHEST, BUDGETS["quick"].reach),
+        (numbered_case(0, operator, HIGHEST, number) for number in range(SWEPT)),
+    )
+    for part in chain(ids, backends, (case.digest for case in cases)):
         digest.update(part.encode() + b"\n")
-    return digest.hexdigest()
-
-
-def _wrong_backends(names: tuple[str, ...]) -> Iterator[str]:
-    for operator in names:
-        yield from (f"{operator} {one.family} {one.mutant}" for one in planted(operator, HIGHEST, FAMILIES))
-
-
-def _case_digests(names: tuple[str, ...]) -> Iterator[str]:
-    """The digests of the quick budget's cases, but for search, and for all but the first of each sweep."""
-    for operator in names:
-        yield from (case.digest for case in example_cases(operator, HIGHEST).values())
-        yield from (case.digest for case in boundary_cases(operator, HIGHEST))
-        yield from (case.digest for case in scale_cases(operator, HIGHEST, BUDGETS["quick"].reach))
-        yield from (numbered_case(0, operator, HIGHEST, number).digest for number in range(SWEPT))
+    return digest.hexdigest()[:16]
