@@ -303,11 +303,12 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=10_000, help="records from one kill to the next")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--backend", default="torch:cpu")
+    parser.add_argument("--operator", action="append", default=[], help="one of those judged; may be repeated")
     parser.add_argument("--seed", type=int, default=0, help="of the corpus, and of whom is killed")
     parser.add_argument("--json", type=Path, help="where all figures go")
     parser.add_argument("--svg", type=Path, help="where the drawing goes")
     options = parser.parse_args()
-    setup, header = JudgeSetup((options.backend,)), Header.of(options.cases, options.seed)
+    setup, header = JudgeSetup((options.backend,)), Header.of(options.cases, options.seed, options.operator)
     runs: dict[str, Run] = {}
     for name, every in (("undisturbed", 0), ("disturbed", options.every)):
         # In a process of its own, whose memory is this sweep's alone.

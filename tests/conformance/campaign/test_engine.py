@@ -248,10 +248,10 @@ def test_shrinking_does_not_slip_from_one_failure_to_another() -> None:
 @pytest.mark.parametrize("mutant", [mutants.state.WrongNowAndThen, mutants.state.ReturnsThePreviousOutput])
 def test_a_backend_that_changes_its_mind_does_not_break_the_campaign(mutant: type[mutants.Mutant]) -> None:
     """A failure that does not come again when it is looked for cannot shrink, and is told all the same."""
-    records = campaign(mutant(), BUDGETS["standard"], operators=("TILE",), levels=(HIGHEST,))
+    records = campaign(mutant(), BUDGETS["quick"], operators=("TILE",), levels=(HIGHEST,))
     assert failures(records)
     assert {record.phase for record in records} == set(JUDGED_PHASES)
-    assert sum(record.phase is Phase.SWEEP for record in records) == BUDGETS["standard"].sweep
+    assert sum(record.phase is Phase.SWEEP for record in records) == BUDGETS["quick"].sweep
 
 
 def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
