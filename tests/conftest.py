@@ -7,9 +7,9 @@ depends on nothing but the code and `--hypothesis-seed`, but prints how to repro
 Every mechanism is tried without options. `--all` takes what is marked `slow` too, and more parameters of what is marked
 `few`. `--exhaustive` is for releases: every parameter and mutation, every bug planted at every level.
 
-`--part TEXT`, as CI has it, is `--all` but for what is tabular: of a test with twelve parameters or more it takes a
-twelfth, and of what is marked `few` no fewer than without options. The text decides which (`support/part.py`): another
-commit, another part. A test that has a name of its own is always run, with one parameter at least.
+`--part TEXT`, as CI has it, is `--all` but for what is tabular: of a test with sixteen parameters or more it takes a
+sixteenth, and of what is marked `few` no fewer than without options. The text decides which (`support/part.py`):
+another commit, another part. A test that has a name of its own is always run, with one parameter at least.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ settings.register_profile(
 settings.register_profile("dev", parent=settings.get_profile("ci"), print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
-MANY = 12  # parameters of what is tabular
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="also what is slow, and more parameters")
-    parser.addoption("--part", metavar="TEXT", help="as --all, but of what is tabular a twelfth that this text decides")
+    parser.addoption(
+        "--part", metavar="TEXT", help="as --all, but of what is tabular a sixteenth that this text decides"
+    )
     parser.addoption("--exhaustive", action="store_true", help="every parameter, mutation, and bug at every level")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     text = config.getoption("--part")
-    return text and f"of what is tabular: the twelfth that --part {text} decides; --all has the whole"
+    return text and f"of what is tabular: the sixteenth that --part {text} decides; --all has the whole"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is `slow` without `--all`, and of a test that is marked `few(n, m)` all but n of its parameters.
 
-    With `--all` they are m; all of them where there is no m. With `--part` they are a twelfth of that, but n at least.
+    With `--all` they are m; all of them where there is no m. With `--part` they are a sixteenth of it, but n at least.
     """
     if config.getoption("--exhaustive"):
         return
@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for group in siblings.values():
         marker = group[0].get_closest_marker("few")
         kept = (*marker.args, len(group))[is_all] if marker else len(group)
-        if text is not None and (marker or kept >= MANY):
+        if text is not None and (marker or kept >= SHARE):
             kept = max(-(-kept // SHARE), marker.args[0] if marker else 1)
             names = part((parameters_of(item) for item in group), text, kept)
             left_out.update(item for item in group if parameters_of(item) not in names)
