@@ -63,13 +63,15 @@ def search(
 
 # Descriptors tried in making a shrunk one simpler still.
 SIMPLER_TRIES = 300
+# Cases tried in shrinking one; of a failure that comes and goes nothing smaller may ever be found.
+SHRINK_TRIES = 2000
 # Processes of the backend that may be lost over one failure, and how many of them for taking too long: a new process
 # takes seconds to start, and one that takes too long is given a minute.
 MOST_LOST, MOST_TIMED_OUT = 20, 4
 
 
 class _Patience:
-    """How much longer a failure that costs the backend's process is looked at.
+    """How much longer a failure is looked at, some of which cost the backend's process.
 
     Args:
         backend: counts the processes that it lost, if it runs in any.
@@ -78,10 +80,11 @@ class _Patience:
     def __init__(self, backend: object) -> None:
         self._backend = backend
         self._before = tally_of(backend)
+        self.tries = 0
 
     @property
     def is_over(self) -> bool:
-        return tally_of(self._backend).since(self._before).reaches(MOST_LOST, MOST_TIMED_OUT)
+        return self.tries > SHRINK_TRIES or tally_of(self._backend).since(self._before).reaches(MOST_LOST, MOST_TIMED_OUT)
 
 
 class _Found(AssertionError):
@@ -127,6 +130,7 @@ class _Search:
             self.smallest = case, known
             raise _Found
         record = self.judge.record(case, Phase.SEARCH)
+        self.patience.tries += self.smallest is not None
         if self.smallest is None:
             if record.verdict not in NOT_CONFORMANT:
                 self.tried.append(record)

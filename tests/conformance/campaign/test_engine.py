@@ -18,6 +18,7 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
 from dml_conformance.conformance.campaign.engine import Engine, example_cases
 from dml_conformance.conformance.campaign.plan import Share
+from dml_conformance.conformance.judge import search as search_module
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import BLOCK_CASES
@@ -26,7 +27,7 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import operators
-from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.boundaries import PLACEMENTS, boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 from dml_conformance.strategies.scale import scale_cases
 
@@ -265,6 +266,17 @@ def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
     records = list(search(Judge(WrongOnce(), ""), "TILE", HIGHEST, "TILE.values", 100, 0))
     (record,) = failures(records)
     assert record.reason == "rejected a valid descriptor: once"
+
+
+def test_a_failure_that_comes_and_goes_is_not_looked_at_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hypothesis would go on for minutes, as something smaller fails now and then."""
+    monkeypatch.setattr(search_module, "SHRINK_TRIES", 60)
+    judge = Judge(mutants.state.WrongNowAndThen(), "")
+    judged: list[Record] = []
+    monkeypatch.setattr(judge, "record", lambda *what: judged.append(Judge.record(judge, *what)) or judged[-1])
+    (record,) = failures(list(search(judge, "TILE", HIGHEST, "TILE.values", 100, 0)))
+    assert record in judged
+    assert 60 < len(judged) < 100 + 60 + len(PLACEMENTS) + 2
 
 
 # --- resumed campaigns ------------------------------------------------------------------------------------------------
