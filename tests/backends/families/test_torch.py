@@ -10,7 +10,7 @@ from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators
 
 
-@pytest.mark.few(6, 72)
+@pytest.mark.few(3, 48)
 @pytest.mark.parametrize("name", operators())
 def test_torch_agrees_with_the_reference(name: str) -> None:
     backend = TorchBackend("cpu")
