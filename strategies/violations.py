@@ -17,7 +17,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType, TensorType
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import Misfit, OperatorDesc, OperatorSpec, outputs, slots
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes, minimum_size_in_bytes, packed_strides
@@ -273,7 +273,10 @@ _TRIED = 20  # descriptors, before a rule counts as one that cannot be broken al
 
 @cache
 def breakable_rules(operator: str, level: Level) -> tuple[str, ...]:
-    """Ids of the rules that some descriptor of the operator breaks alone at a level."""
+    """Ids of the rules that some descriptor of the operator breaks alone at a level; they are those of its epoch."""
+    epoch = max((epoch for epoch in operator_named(operator).epochs if epoch <= level), default=LOWEST)
+    if level is not epoch:
+        return breakable_rules(operator, epoch)
 
     def possible(rule: str) -> bool:
         for seed in range(_TRIED):
