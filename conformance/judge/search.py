@@ -84,7 +84,8 @@ class _Patience:
 
     @property
     def is_over(self) -> bool:
-        return self.tries > SHRINK_TRIES or tally_of(self._backend).since(self._before).reaches(MOST_LOST, MOST_TIMED_OUT)
+        lost = tally_of(self._backend).since(self._before)
+        return self.tries > SHRINK_TRIES or lost.reaches(MOST_LOST, MOST_TIMED_OUT)
 
 
 class _Found(AssertionError):

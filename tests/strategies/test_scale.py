@@ -256,8 +256,10 @@ def test_the_reference_passes_at_every_table(operator: str, level: Level) -> Non
     [*(("addresses", name) for name in GATHERING), *(("torch:cpu", name) for name in operators())],
 )
 def test_right_backends_pass(name: str, operator: str) -> None:
-    judge = Judge(AddressMachine() if name == "addresses" else TorchBackend("cpu"), "right")
-    cases = [case for case in made(operator, HIGHEST, Reach.BITS_24) if "/16777283/" not in case.origin]
+    """The machine of addresses, which goes from element to element, along no axis that is long."""
+    is_slow = name == "addresses"
+    judge = Judge(AddressMachine() if is_slow else TorchBackend("cpu"), "right")
+    cases = [case for case in made(operator, HIGHEST, Reach.BITS_24) if not (is_slow and "/16777283/" in case.origin)]
     assert {judge.judge(case).verdict for case in cases} == {Verdict.PASS}
 
 

@@ -16,7 +16,7 @@ MOST_AT_ONCE = 2**24  # elements of an intermediate result
 def roi_pooling(desc: Any, tensors: Tensors) -> Tensors:
     """Along height and then along width, the maximum of what stands between the first and the last place of a window.
 
-    Of every window all the places of the image are looked at, and those outside of it count for -infinity.
+    Places outside of the image count for nothing.
     """
     source, regions, size = tensors["input_tensor"], tensors["roi_tensor"], desc.pooled_size
     if regions.dim() != 4 or regions.shape[:2] != (1, 1) or regions.shape[3] != 5:
@@ -40,18 +40,31 @@ def roi_pooling(desc: Any, tensors: Tensors) -> Tensors:
 
 
 def _maxima(source: Tensor, first: Tensor, last: Tensor, count: int) -> Tensor:
-    """Of each window along the last dimension; 0 where it sees nothing."""
+    """Of each window along the last dimension; 0 where it sees nothing.
+
+    Maxima of 1, 2, 4 and more places that follow each other are made in turn; two of the widest that a window has room
+    for cover it.
+    """
     length, size = (last - first + 1)[:, None], source.shape[-1]
     window = torch.arange(count, device=source.device)
     start = torch.div(window * length, count, rounding_mode="floor") + first[:, None]
     end = torch.div((window + 1) * length + count - 1, count, rounding_mode="floor") + first[:, None]
     start, end = start.clamp(0, size), end.clamp(0, size)
-    found = source.new_full((*source.shape[:-1], count), -torch.inf)
-    for place in range(size):
-        is_seen = (start <= place) & (place < end)
-        element = source[..., place : place + 1]
-        found = torch.where(is_seen[:, None, None], torch.maximum(found, element), found)
-    return torch.where((start < end)[:, None, None], found, torch.zeros_like(found))
+    seen, widest, width = end - start, source, 1
+    found = source.new_zeros((*source.shape[:-1], count))
+    while True:
+        at_both_ends = [_taken(widest, place.clamp(0, size - width)) for place in (start, end - width)]
+        is_covered = (width <= seen) & (seen < 2 * width)
+        found = torch.where(is_covered[:, None, None], torch.maximum(*at_both_ends), found)
+        if 2 * width > size:
+            return found
+        widest = torch.maximum(widest[..., :-width], widest[..., width:])
+        width *= 2
+
+
+def _taken(source: Tensor, places: Tensor) -> Tensor:
+    """The elements at a region's places along the last dimension."""
+    return source.gather(-1, places[:, None, None].expand(*source.shape[:-1], -1))
 
 
 NUMBERS = frozenset({"input_tensor", "roi_tensor"})

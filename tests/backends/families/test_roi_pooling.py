@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from family_cases import assert_conforms, numbers, small_runs, with_values
 from onnx_node import computed, elements
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
@@ -100,6 +101,21 @@ def test_what_the_page_has_no_windows_for_is_open(row: list[float]) -> None:
 def test_a_window_is_clamped_to_the_image() -> None:
     low, high = pooled([[0, -4, 0, 2, 0], [0, 4, 0, 90, 0]])
     assert low == high == [[3], [6]]
+
+
+def test_a_long_image_takes_torch_no_step_for_each_of_its_places() -> None:
+    """One of 2^24 took more than the 60 s that a case has."""
+
+    class Counted(TorchDispatchMode):
+        steps = 0
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.steps += 1
+            return func(*args, **(kwargs or {}))
+
+    with Counted() as counted:
+        pooled([[0, 1, 0, 3, 0], [1, 0, 0, 3999, 0]], width=4000)
+    assert 0 < counted.steps < 1000
 
 
 def test_it_agrees_with_onnxruntime() -> None:
