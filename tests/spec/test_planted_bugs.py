@@ -18,7 +18,7 @@ from strength.mutants.shapes import AcceptsOutputThatBroadcasts
 from strength.rule_mutants import FORGETS, LOOSENS, OVER_APPLIES, derived
 from strength.streams import Prepared, SharingJudge, Streams
 
-from dml_conformance.backends.base import Answer
+from dml_conformance.backends.base import Answer, takes_batches
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.judge.judge import Judgement
@@ -27,6 +27,7 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import families, operators, rules
 from dml_conformance.strategies.boundaries import boundary_cases
+from dml_conformance.strategies.scale import scale_cases
 from dml_conformance.strategies.violations import breakable_rules
 
 LEVELS = ("2_1", "3_0", "4_1", "6_4")
@@ -73,9 +74,19 @@ def broken_rules(backend: type[ReferenceBackend], operator: str, level: Level) -
 
 
 def all_failures(one: Planted, operator: str, level: Level) -> Iterator[Failure]:
-    """What fails of the cases of a standard campaign, some of them twice."""
+    """What fails of the cases of a standard campaign, some of them twice.
+
+    First come those that a fault is about: batches, or the largest tensors, before which all others would be executed.
+    """
+    assert one.make is not None
+    at, longest = streams(operator, level, one.decides_only), CAMPAIGNS[-1]
+    if takes_batches(one.make()):
+        yield from failures(one, at.phase(Phase.SWEEP, longest, 0), in_batches=True)
+    elif one.family == "scale" and level is HIGHEST:
+        largest_first = [*scale_cases(operator, level, longest.reach)][::-1]
+        yield from failures(one, [Prepared(case) for case in largest_first])
     for budget, phase in product(CAMPAIGNS, CHEAPEST_FIRST):
-        stream = streams(operator, level, one.decides_only).phase(phase, budget, 0)
+        stream = at.phase(phase, budget, 0)
         yield from failures(one, stream, in_batches=phase is Phase.SWEEP)
 
 
