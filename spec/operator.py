@@ -300,6 +300,10 @@ class OperatorSpec:
         changes |= {level for level in Level if level > Level.L1_0 and _limits_change_at(level)}
         return tuple(sorted({self.introduced_in, *(level for level in changes if level > self.introduced_in)}))
 
+    def epoch_of(self, level: Level) -> Level | None:
+        """The epoch that a level is of; None below the operator's introduction."""
+        return max((epoch for epoch in self.epochs if epoch <= level), default=None)
+
 
 def _union(tables: Iterable[Table | None]) -> Table:
     """What one of several tables allows at least."""

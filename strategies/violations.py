@@ -274,7 +274,7 @@ _TRIED = 20  # descriptors, before a rule counts as one that cannot be broken al
 @cache
 def breakable_rules(operator: str, level: Level) -> tuple[str, ...]:
     """Ids of the rules that some descriptor of the operator breaks alone at a level; they are those of its epoch."""
-    epoch = max((epoch for epoch in operator_named(operator).epochs if epoch <= level), default=LOWEST)
+    epoch = operator_named(operator).epoch_of(level) or LOWEST
     if level is not epoch:
         return breakable_rules(operator, epoch)
 

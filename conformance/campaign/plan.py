@@ -64,12 +64,8 @@ class OperatorPlan:
             claimed: by the backend; where it claims none of those that share an epoch, the newest of them stands.
             every_level: see `OperatorPlan`.
         """
-        spec, known = operator_named(operator), frozenset(claimed)
-
-        def epoch(level: Level) -> Level | None:
-            return max((epoch for epoch in spec.epochs if epoch <= level), default=None)
-
-        groups = [[level] for level in levels] if every_level else [list(of) for _, of in groupby(levels, epoch)]
+        epoch_of, known = operator_named(operator).epoch_of, frozenset(claimed)
+        groups = [[level] for level in levels] if every_level else [list(of) for _, of in groupby(levels, epoch_of)]
         complete = tuple(max(known.intersection(group) or group) for group in groups)
         return cls(operator, complete, tuple(level for level in levels if level not in complete), every_level)
 

@@ -10,15 +10,13 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.roi_align import COLUMNS, FUNCTIONS
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.strategies.builders import Builder, four, of_rank, plainest
-from dml_conformance.strategies.builders._scalars import float32
+from dml_conformance.strategies.builders.roi_pooling import SCALES, WITHIN
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
 MODES = tuple(map(int, enumeration("DML_INTERPOLATION_MODE")))
-SCALES = (1.0, 0.5, 2.0, 0.25, 0.0625, float32(1 / 3), 0.0)
-WITHIN = 0.25  # brings corners, which lie below 8, into images of 2 rows and columns
 OFFSETS = ((0.5, -0.5), (0.0, 0.0), (0.5, 0.0), (0.0, -0.5), (-0.25, 0.75))
 OUT_OF_BOUNDS = (0.0, 1.5, -3.0)
 SAMPLES = ((1, 1), (2, 2), (3, 3), (2, 2), (1, 2), (2, 4))
