@@ -335,10 +335,10 @@ def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) 
             ways += [(name, count) for count in (min(row) - 1, max(row) + 1) if count in every]
     name, wrong = ctx.chooser.variant(tuple(ways))
     if name:
-        desc = build(ctx.but(complete=True))
-        slot = next((slot for slot in slots(desc) if slot.field.name == name), None)
-        if slot is not None:
-            yield resize(desc, slot.key, ((1,) * wrong + slot.tensor.sizes)[-wrong:])
+        for complete in (True, *(False,) * BUILT):  # there are tensors that exclude each other
+            desc = build(ctx.but(complete=complete))
+            for slot in (slot for slot in slots(desc) if slot.field.name == name):
+                yield resize(desc, slot.key, ((1,) * wrong + slot.tensor.sizes)[-wrong:])
         return
     ctx, mixed = ctx.but(ranks=(wrong,)), []
     for _ in range(BUILT):
