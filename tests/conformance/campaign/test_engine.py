@@ -268,15 +268,21 @@ def test_a_failure_that_comes_once_is_told_by_the_search() -> None:
     assert record.reason == "rejected a valid descriptor: once"
 
 
-def test_a_failure_that_comes_and_goes_is_not_looked_at_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hypothesis would go on for minutes, as something smaller fails now and then."""
-    monkeypatch.setattr(search_module, "SHRINK_TRIES", 60)
-    judge = Judge(mutants.state.WrongNowAndThen(), "")
-    judged: list[Record] = []
-    monkeypatch.setattr(judge, "record", lambda *what: judged.append(Judge.record(judge, *what)) or judged[-1])
-    (record,) = failures(list(search(judge, "TILE", HIGHEST, "TILE.values", 100, 0)))
-    assert record in judged
-    assert 60 < len(judged) < 100 + 60 + len(PLACEMENTS) + 2
+def test_no_failure_is_shrunk_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one that comes and goes Hypothesis tried 12,750 cases, as something smaller failed now and then."""
+    judge = Judge(mutants.shapes.RepeatsReversed(), "")
+
+    def judged_in(tries: int) -> int:
+        judged: list[Record] = []
+        monkeypatch.setattr(search_module, "SHRINK_TRIES", tries)
+        monkeypatch.setattr(judge, "record", lambda *what: judged.append(Judge.record(judge, *what)) or judged[-1])
+        *before, record = search(judge, "TILE", HIGHEST, "TILE.values", 100, 0)
+        assert failures([*before, record]) == [record]
+        assert record in judged
+        return len(judged) - len(before)
+
+    most = 1 + len(PLACEMENTS) + 1  # the first failure, and how it is bound
+    assert judged_in(20) <= most + 20 + 1 < judged_in(2000)
 
 
 # --- resumed campaigns ------------------------------------------------------------------------------------------------
