@@ -30,12 +30,14 @@ from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.cases import patterns
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.values import IN_RANGE, RANDOM_BITS, most_diverse
+from dml_conformance.strategies.values import IN_RANGE, RANDOM_BITS, REGION_PATTERNS, most_diverse
 
 # Times the least that any size takes, up to which a run is the time of a launch for the most part.
 LAUNCHES = 2
 # Elements of a domain that are made; a larger tensor has them again and again.
 MOST_DISTINCT = 2**16
+# Patterns that are made as they are.
+WHOLE = (RANDOM_BITS, IN_RANGE, *REGION_PATTERNS)
 # That runs which measure the same may differ by; what differs by more was disturbed.
 SPREAD = 0.2
 
@@ -192,7 +194,7 @@ class _Meter:
 
     def prepared(self, desc: OperatorDesc, level: Level) -> _Timed | None:
         """A descriptor with data, bound as most programs do; None where it is not accepted or not claimed."""
-        case = Case.of(desc, level, _data(desc), rule=f"{desc.operator}.values", timed=True).bound(Placement())
+        case = Case.of(desc, level, timed_recipes(desc), rule=f"{desc.operator}.values", timed=True).bound(Placement())
         pending = self._judge.decide(case)
         if not isinstance(pending, Pending):
             return None
@@ -314,7 +316,7 @@ def _states(backend: Backend) -> list[Caches]:
     return list(Caches)
 
 
-def _data(desc: OperatorDesc) -> dict[str, Recipe]:
+def timed_recipes(desc: OperatorDesc) -> dict[str, Recipe]:
     """Data with bits as different as the domains allow; of those that take long to make a few, again and again."""
     spec, data = spec_of(desc), {}
     for seed, slot in enumerate(inputs(desc)):
@@ -322,7 +324,7 @@ def _data(desc: OperatorDesc) -> dict[str, Recipe]:
             data[slot.key] = Recipe(IN_RANGE, seed)
         else:
             pattern = most_diverse(patterns(spec, slot.field))
-            data[slot.key] = Recipe(pattern, seed, period=0 if pattern in (RANDOM_BITS, IN_RANGE) else MOST_DISTINCT)
+            data[slot.key] = Recipe(pattern, seed, period=0 if pattern in WHOLE else MOST_DISTINCT)
     return data
 
 

@@ -23,6 +23,7 @@ from dml_conformance.conformance.campaign.throughput import (
     Measurement,
     measure,
     spread,
+    timed_recipes,
     useful_bytes,
     with_caveats,
 )
@@ -32,11 +33,16 @@ from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.model.text import share_of_copy
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.operator import OperatorDesc, inputs
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import INPUTS_UNCHANGED, OUTPUT_BOUNDS
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.values import materialize
 
 KIB, MIB = 1 << 10, 1 << 20
 BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2, timed_series=True)
@@ -101,6 +107,14 @@ def measured(backend: Any, *, levels: tuple[Level, ...] = tuple(Level)) -> list[
 def rows_of(found: Iterable[Throughput | Record]) -> list[Throughput]:
     """All that was found, none of it wrong."""
     return [row for row in found if isinstance(row, Throughput) or pytest.fail(row.reason)]
+
+
+def test_every_operator_has_data_to_be_timed_with() -> None:
+    """One whose recipes give none would go untimed without a word, as regions did."""
+    for name in operators():
+        desc = builder(name).large(Context.at(SeededChooser(0), operators()[name], HIGHEST), LEAST_THROUGHPUT_BYTES)
+        case = Case.of(desc, HIGHEST, timed_recipes(desc), rule=f"{name}.values", timed=True)
+        assert materialize(case).keys() == {slot.key for slot in inputs(desc)}
 
 
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=lambda budget: budget.name)
