@@ -7,10 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.levels import Level
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import slots, with_tensors
 from dml_conformance.spec.registry import operators, rules_of, spec_of
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.validator import decide
 from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors, with_named_type
 
 
@@ -52,6 +53,8 @@ def ConvertsDataTypes(desc: Any) -> Any:
     by_group: dict[str, DataType] = {}
     changed, spec = {}, spec_of(desc)
     (rule,) = (rule for rule in rules_of(spec.name) if rule.id == f"{spec.name}.same-data-type")
+    if rule.id not in decide(desc, HIGHEST).rules:  # the data types may differ, as those of ARGMAX in REDUCE
+        return desc
     for slot in slots(desc):
         group = spec.group(slot.field) if rule.constraint else ""  # a rule of an operator's own knows no groups
         tensor, data_type = slot.tensor, by_group.setdefault(group, slot.tensor.data_type)
