@@ -64,6 +64,8 @@ class Evaluation:
         """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
+        if numbers.dtype == xp.float32 and bool(xp.all(xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal)):
+            return Enclosure(self, wide)  # most data has no NaN, zero or subnormal number
         is_nan = xp.isnan(wide)
         if bool(is_nan.any()):
             wide = xp.where(is_nan, xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
@@ -570,7 +572,8 @@ class Enclosure:
         """
         xp, evaluation = self.xp, self.evaluation
         count = self.shape[-1]
-        value, magnitudes = self.value @ other.value, xp.abs(self.value) @ xp.abs(other.value)
+        sizes = xp.abs(self.value), xp.abs(other.value)
+        value, magnitudes = self.value @ other.value, sizes[0] @ sizes[1]
         is_exact, maybe_nan = self.is_exact and other.is_exact, None
         most = magnitudes if is_exact else self._most() @ other._most()
         if term is not None:
@@ -598,7 +601,7 @@ class Enclosure:
                 signs = _products_by_sign(xp, self.value, other.value)
                 ways = (0.0, 0.0) if term is None else (xp.clip(way * term.value, 0.0, None) for way in (1.0, -1.0))
                 parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
-            losses = sums.of_products(xp, self.value, other.value, xp.maximum(*parts), evaluation.data_type, count)
+            losses = sums.of_products(xp, sizes, xp.maximum(*parts), evaluation.data_type, count)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
@@ -633,7 +636,10 @@ class Enclosure:
 
     def _is_whole(self, axis: int) -> Array:
         """Whether all along an axis, which stays, of size 1, are whole numbers."""
-        return self.xp.all(self.value == self.xp.round(self.value), axis=axis, keepdims=True)
+        xp, value = self.xp, self.value
+        first = value[..., :16] if axis == -1 else value[..., :16, :]  # of reals they tell already that none are
+        found = xp.all(first == xp.round(first), axis=axis, keepdims=True)
+        return xp.all(value == xp.round(value), axis=axis, keepdims=True) if bool(found.any()) else found
 
     def _most(self) -> Array:
         """How far from 0 the elements may be, and from their values besides."""

@@ -73,11 +73,12 @@ def of_prefixes(
     return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, _drift(xp, value, unit, along))
 
 
-def of_products(xp: Any, one: Array, other: Array, largest: Array, data_type: DataType, count: int) -> Losses:
-    """Of products of matrices, the positive or negative ones of whose elements' `count` terms come to `largest`."""
+def of_products(xp: Any, sizes: tuple[Array, Array], largest: Array, data_type: DataType, count: int) -> Losses:
+    """Of a product of matrices, whose elements' sizes these are, of whose `count` terms the positive or negative ones
+    come to `largest`."""
     unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     total = (count - 1) * unit
-    (repeats, vanishes), (also, others) = _habits(xp, one, -1), _habits(xp, other, -2)
+    (repeats, vanishes), (also, others) = _habits(xp, sizes[0], -1), _habits(xp, sizes[1], -2)
     drift = xp.where((repeats & also) | vanishes | others, inf, 0.0)
     return Losses(total, total / 2, sqrt(count - 1) * unit / 2, drift)
 
@@ -96,11 +97,10 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
     return found
 
 
-def _habits(xp: Any, numbers: Array, axis: int) -> tuple[Array, Array]:
-    """Of each row, or column, whether a number other than 0 stands in it twice, and whether more than one in 16 are
+def _habits(xp: Any, sizes: Array, axis: int) -> tuple[Array, Array]:
+    """Of each row, or column, whether a size other than 0 stands in it twice, and whether more than one in 16 are
     nothing beside their mean, among some hundred that are spread over it."""
-    sizes = xp.abs(numbers)
-    step = max(1, numbers.shape[axis] // 64)
+    step = max(1, sizes.shape[axis] // 64)
     some = xp.sort(sizes[..., ::step] if axis == -1 else sizes[..., ::step, :], axis=axis)
     one, next_ = (some[..., :-1], some[..., 1:]) if axis == -1 else (some[..., :-1, :], some[..., 1:, :])
     repeats = xp.any((one == next_) & (one != 0), axis=axis, keepdims=True)
