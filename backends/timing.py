@@ -14,6 +14,7 @@ from dml_conformance.backends.base import Backend, Execution, Timed, TimedCold, 
 
 Runs = Callable[[int], list[float]]  # seconds of each of so many runs in a row
 STEADY = 0.05  # that the medians of two parts of the runs may differ by
+SLOW = 1.0  # seconds, beyond which a run is timed once: what disturbs it is a small part of it
 
 
 class WarmUp(NamedTuple):
@@ -87,7 +88,7 @@ def _is_steady(seconds: Sequence[float]) -> bool:
 
 
 def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold: bool = False) -> list[float]:
-    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches.
+    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches; of one run where that is `SLOW`.
 
     By the host's clock, the outputs' resources are what they were before the first run and before the last one: who
     leaves out a run that he has made before is found by what is missing then.
@@ -106,7 +107,7 @@ def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold
         for buffer, content in before.values():
             buffer[:] = content
 
-    return _by_clock(lambda: backend.execute(*execution), repeats, restore)
+    return time_by_clock(lambda: backend.execute(*execution), repeats, restore)
 
 
 def time_copy(backend: object, size: int, repeats: int, *, cold: bool = False) -> list[float]:
@@ -116,7 +117,7 @@ def time_copy(backend: object, size: int, repeats: int, *, cold: bool = False) -
     if isinstance(backend, Timed):
         return backend.time_copy(size, repeats)
     source, target = np.ones(size, np.uint8), np.empty(size, np.uint8)
-    return _by_clock(lambda: np.copyto(target, source), repeats)
+    return time_by_clock(lambda: np.copyto(target, source), repeats)
 
 
 def _cold(backend: object) -> TimedCold:
@@ -125,8 +126,16 @@ def _cold(backend: object) -> TimedCold:
     raise Unsupported("the backend cannot empty its caches")
 
 
-def _by_clock(work: Callable[[], object], repeats: int, restore: Callable[[], object] = lambda: None) -> list[float]:
+def time_by_clock(
+    work: Callable[[], object], repeats: int, restore: Callable[[], object] = lambda: None
+) -> list[float]:
+    """Seconds of each of `repeats` runs by the host's clock, after one that warms up; of a slow one only one.
+
+    `restore` is called before the first run and before the last one.
+    """
+    started = time.perf_counter()
     work()  # warms up
+    repeats = repeats if time.perf_counter() - started <= SLOW else 1
     seconds = []
     for run in range(repeats):
         if run in (0, repeats - 1):

@@ -6,12 +6,12 @@ is timed gets into the queue; without it, runs follow each other as fast as they
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import torch
 
 from dml_conformance.backends.base import Unsupported
+from dml_conformance.backends.timing import time_by_clock
 
 WARM_UP = 3
 FLUSH_BYTES = 512 * 2**20  # more than any cache holds
@@ -20,9 +20,11 @@ FLUSHES = 6
 
 def seconds(work: Callable[[], object], repeats: int, device: torch.device) -> list[float]:
     """Seconds of each of `repeats` runs of `work`, after a warm-up; each finds in the caches what the last left."""
+    if device.type != "cuda":
+        return time_by_clock(work, repeats)
     for _ in range(WARM_UP):
         work()
-    return _by_events(work, repeats, device) if device.type == "cuda" else _by_clock(work, repeats)
+    return _by_events(work, repeats, device)
 
 
 def seconds_cold(work: Callable[[], object], repeats: int, device: torch.device) -> list[float]:
@@ -42,15 +44,6 @@ def seconds_cold(work: Callable[[], object], repeats: int, device: torch.device)
             flushed.zero_()
 
     return _by_events(work, repeats, device, flush)
-
-
-def _by_clock(work: Callable[[], object], repeats: int) -> list[float]:
-    found = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - start)
-    return found
 
 
 def _by_events(

@@ -14,7 +14,7 @@ from msgspec.structs import replace as replace_struct
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.backends.timing import PATIENT, QUICK, WarmUp, time_steadily
+from dml_conformance.backends.timing import PATIENT, QUICK, SLOW, WarmUp, time_by_clock, time_steadily
 from dml_conformance.conformance.campaign.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
 from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
@@ -402,6 +402,18 @@ def test_slow_runs_are_not_repeated_for_long() -> None:
     assert clock.asked == [3]
     assert time_steadily(Clock(2.0), 3, QUICK).is_steady
     assert time_steadily(lambda repeats: [], 3, QUICK).seconds == ()
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(SLOW / 2, 7), (2 * SLOW, 1)])
+def test_a_slow_run_is_timed_once(seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    def work() -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    assert time_by_clock(work, 7) == [seconds] * runs
 
 
 @pytest.mark.parametrize(("runs", "asked"), [(40, [3, 20]), (12, [3, 12])])
