@@ -1,10 +1,10 @@
 """This backend's decision on a descriptor.
 
 First come whole numbers, which cost little: the level's enumerators, types and dimension counts, each tensor on its
-own, what the tensors must agree on. What is left is the operator's own business, and there torch has the word: the
-function that executes the operator runs on meta tensors, which have sizes and no memory, and the outputs it gives must
-have the sizes described. Sizes and strides are as large as an API's integers can be, so the arithmetic here never goes
-through torch, whose integers end at 2^63.
+own, what the tensors must agree on, sizes too where all have the same. What is left is the operator's own business, and
+there torch has the word: the function that executes the operator runs on meta tensors, which have sizes and no memory,
+and the outputs it gives must have the sizes described. Sizes and strides are as large as an API's integers can be, so
+the arithmetic here never goes through torch, whose integers end at 2^63.
 """
 
 from __future__ import annotations
@@ -81,6 +81,9 @@ def decide(desc: OperatorDesc, level: Level) -> Answer:
             return Answer(False, fault)
     if operator.fault is not None and (fault := operator.fault(desc, level)):
         return Answer(False, fault)
+    if operator.alike:
+        fault = _first_to_differ(tensors, None, lambda tensor: tensor.sizes, lambda sizes: f"has sizes {sizes}")
+        return Answer(False, fault) if fault else ACCEPTED
     return _dry_run(operator, desc, tensors)
 
 

@@ -55,6 +55,8 @@ class TorchOperator:
         fault: `fault(desc, level)`: what is wrong with a descriptor at a level, or "". None: nothing ever is.
         fills: whether `run` also gets the outputs that are packed, for it to fill and return, which spares a copy.
             There are none when it decides.
+        alike: whether all tensors have the same sizes. That is all there is to decide then: `run` is not tried on
+            meta tensors, on which torch takes a hundred times as long for some functions.
         plan: `plan(desc, *inputs, output)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
     """
 
@@ -64,6 +66,7 @@ class TorchOperator:
     ranks: tuple[tuple[str, ...], ...] | None = None
     fault: Callable[[Any, Level], str] | None = None
     fills: bool = False
+    alike: bool = False
     plan: Callable[..., Plan | None] | None = None
 
     def outputs(self, desc: Any, inputs: Tensors, device: torch.device, packed: Tensors | None = None) -> Tensors:

@@ -6,17 +6,13 @@ from typing import Any
 
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors
+from dml_conformance.backends.torch.operators import Tensors
 
 OPERANDS = ("a_tensor", "b_tensor")
 
 
-def operands(tensors: Tensors, *keys: str) -> tuple[Tensor, Tensor]:
-    """Two inputs, A and B unless others are named; PlanError where their sizes differ, which torch would broadcast."""
-    a, b = (tensors[key] for key in keys or OPERANDS)
-    if a.shape != b.shape:
-        raise PlanError(f"sizes {tuple(a.shape)} and {tuple(b.shape)} are not the same")
-    return a, b
+def operands(tensors: Tensors) -> tuple[Tensor, Tensor]:
+    return tensors["a_tensor"], tensors["b_tensor"]
 
 
 def scale(desc: Any, source: Tensor) -> Tensor:

@@ -6,10 +6,8 @@ import math
 import struct
 from typing import Any
 
-import torch
-
-from dml_conformance.backends.torch.operators import PlanError
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import Level
 
 _FLOATS = {DataType.FLOAT16: "<e", DataType.FLOAT32: "<f", DataType.FLOAT64: "<d"}
 
@@ -31,13 +29,7 @@ def bits_of(value: float | int, data_type: DataType) -> int:
     return int.from_bytes(packed, "little", signed=True)
 
 
-def decides() -> bool:
-    """Whether an operator without inputs runs to decide: torch takes 100 times as long to make numbers on meta."""
-    return torch.empty(0).is_meta
-
-
-def check_value_data_type(desc: Any, attribute: str = "value_data_type", output: str = "output_tensor") -> None:
-    """Raises PlanError where the type of the descriptor's numbers is not the output's data type."""
+def value_fault(desc: Any, level: Level, attribute: str = "value_data_type", output: str = "output_tensor") -> str:
+    """Whether the type of the descriptor's numbers is not the output's data type."""
     found, wanted = getattr(desc, attribute), getattr(desc, output).data_type
-    if found != wanted:
-        raise PlanError(f"{attribute} is {found}, {output} has {wanted}")
+    return "" if found == wanted else f"{attribute} is {found}, {output} has {wanted}"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED
 from dml_conformance.spec.levels import Level
@@ -29,8 +29,6 @@ def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
 def parameterized_relu(desc: Any, tensors: Tensors) -> Tensors:
     """PARAMETERIZED_RELU: `x >= 0 ? x : slope[c...] * x`."""
     source, slopes = tensors["input_tensor"], tensors["slope_tensor"]
-    if source.shape != slopes.shape:
-        raise PlanError(f"sizes {tuple(source.shape)} and {tuple(slopes.shape)} are not the same")
     return {"output_tensor": torch.where(source >= 0, source, slopes * source)}
 
 
@@ -79,14 +77,20 @@ _FUNCTIONS: dict[str, Function] = {
 _NUMBERS = frozenset({"input_tensor"})
 OPERATORS = {
     **{
-        f"ACTIVATION_{name}": TorchOperator(partial(compute, function), numbers=_NUMBERS)
+        f"ACTIVATION_{name}": TorchOperator(partial(compute, function), numbers=_NUMBERS, alike=True)
         for name, function in _FUNCTIONS.items()
     },
-    "ACTIVATION_SHRINK": TorchOperator(shrink, numbers=_NUMBERS),
+    "ACTIVATION_SHRINK": TorchOperator(shrink, numbers=_NUMBERS, alike=True),
     "ACTIVATION_SOFTPLUS": TorchOperator(
-        partial(compute, lambda desc, x: functional.softplus(x, desc.steepness)), numbers=_NUMBERS, fault=_is_too_flat
+        partial(compute, lambda desc, x: functional.softplus(x, desc.steepness)),
+        numbers=_NUMBERS,
+        fault=_is_too_flat,
+        alike=True,
     ),
     "ACTIVATION_PARAMETERIZED_RELU": TorchOperator(
-        parameterized_relu, (("input_tensor", "slope_tensor", "output_tensor"),), numbers=_NUMBERS | {"slope_tensor"}
+        parameterized_relu,
+        (("input_tensor", "slope_tensor", "output_tensor"),),
+        numbers=_NUMBERS | {"slope_tensor"},
+        alike=True,
     ),
 }

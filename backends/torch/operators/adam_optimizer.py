@@ -18,6 +18,8 @@ def adam(desc: Any, tensors: Tensors) -> Tensors:
     shapes, step = {tensors[key].shape for key in _INPUTS}, tensors["training_step_tensor"]
     if len(shapes) > 1 or step.numel() != 1:
         raise PlanError(f"the inputs have sizes {[*map(tuple, shapes)]}, the step {tuple(step.shape)}")
+    if step.is_meta:
+        return dict.fromkeys(_OUTPUTS, tensors[_INPUTS[0]])
     x, m, v, g = (tensors[key].float() for key in _INPUTS)
     count = widen(step).float()
     m = m * desc.beta1 + g * (1.0 - desc.beta1)

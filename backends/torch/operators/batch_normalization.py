@@ -19,7 +19,9 @@ def _normalized(epsilon: float, x: Tensor, mean: Tensor, variance: Tensor, scale
 def inference(desc: Any, tensors: Tensors) -> Tensors:
     """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
     source = tensors["input_tensor"]
-    others = (tensors[f"{key}_tensor"].expand(source.shape) for key in ("mean", "variance", "scale", "bias"))
+    others = [tensors[f"{key}_tensor"].expand(source.shape) for key in ("mean", "variance", "scale", "bias")]
+    if source.is_meta:
+        return {"output_tensor": source}
     found = _normalized(desc.epsilon, source.float(), *(of.float() for of in others))
     return {"output_tensor": activated(desc.fused_activation, found).to(source.dtype)}
 
@@ -29,12 +31,15 @@ def training(desc: Any, tensors: Tensors) -> Tensors:
     source, scale, bias = (tensors[f"{key}_tensor"] for key in ("input", "scale", "bias"))
     _check_alike(scale, bias)
     scale.expand(source.shape)
+    if "fused_add_tensor" in tensors:
+        _check_alike(source, tensors["fused_add_tensor"])
+    if source.is_meta:
+        return dict(zip(_STATISTICS, (source, scale, scale), strict=True))
     axes, x = _axes(scale), source.float()
     mean = _mean(x, axes)
     variance = _mean((x - mean).square(), axes)
     found = _normalized(desc.epsilon, x, mean, variance, scale.float(), bias.float())
     if "fused_add_tensor" in tensors:
-        _check_alike(source, tensors["fused_add_tensor"])
         found = found + tensors["fused_add_tensor"].float()
     return {
         "output_tensor": activated(desc.fused_activation, found).to(source.dtype),
@@ -46,6 +51,8 @@ def training(desc: Any, tensors: Tensors) -> Tensors:
 def gradients(desc: Any, tensors: Tensors) -> Tensors:
     """`gradient * (scale / sqrt(variance + Epsilon))`, and the sums for scale and bias."""
     _, gradient, _, variance, scale = _inputs(tensors)
+    if scale.is_meta:
+        return dict(zip(_GRADIENTS, (gradient, scale, scale), strict=True))
     of_input = gradient * (scale / (variance + desc.epsilon).sqrt())
     return _outputs(desc, tensors, of_input)
 
@@ -53,6 +60,8 @@ def gradients(desc: Any, tensors: Tensors) -> Tensors:
 def training_gradients(desc: Any, tensors: Tensors) -> Tensors:
     """What the mean and the variance of the input change with it is in its gradient too."""
     x, gradient, _, variance, scale = _inputs(tensors)
+    if scale.is_meta:
+        return dict(zip(_GRADIENTS, (gradient, scale, scale), strict=True))
     axes, variance = _axes(scale), variance + desc.epsilon
     centered = x - _mean(x, axes)
     part = centered * _mean(gradient * centered, axes) / variance

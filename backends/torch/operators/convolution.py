@@ -27,10 +27,10 @@ def convolution(desc: Any, tensors: Tensors) -> Tensors:
     backward = desc.direction == DIRECTION.BACKWARD
     made = _made(desc, source, filters, bias, backward)
     run = _backward if backward else _forward
+    if source.is_meta:
+        return {"output_tensor": run(desc, source, filters, made)}
     turned = filters.flip(tuple(range(2, filters.dim()))) if desc.mode == MODE.CONVOLUTION else filters
     found = run(desc, source.float(), turned.float(), made)
-    if source.is_meta:
-        return {"output_tensor": found.to(source.dtype)}
     if bias is not None:
         found = found + bias.float()
     return {"output_tensor": activated(desc.fused_activation, found.to(source.dtype))}

@@ -21,6 +21,8 @@ def _scan(scan: Callable[..., Tensor], empty: int, member: str, desc: Any, tenso
     source, axis = tensors["input_tensor"], desc.axis
     if axis >= source.dim():
         raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
+    if source.is_meta:
+        return {"output_tensor": source}
     dtype = source.dtype
     signed = _SIGNED.get(dtype, dtype)
     rows = source.view(signed).to(torch.float32 if dtype.is_floating_point else torch.int64)

@@ -9,15 +9,13 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.memory import BITS
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._scalars import bits_of, check_value_data_type, decides
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._scalars import bits_of, value_fault
 
 
 def diagonal_matrix(desc: Any, tensors: Tensors) -> Tensors:
     """DIAGONAL_MATRIX: `output[..., y, x] = y + Offset == x ? Value : 0`."""
     output, value = desc.output_tensor, desc.value
-    if decides():
-        return {"output_tensor": torch.empty(output.sizes)}
     if not output.data_type.is_float and math.isfinite(value):
         value = math.trunc(value)
     rows, columns = _coordinates(output.sizes)
@@ -28,13 +26,8 @@ def diagonal_matrix(desc: Any, tensors: Tensors) -> Tensors:
 
 def diagonal_matrix1(desc: Any, tensors: Tensors) -> Tensors:
     """DIAGONAL_MATRIX1: Value on the diagonals of the band, or on all others where it is turned round."""
-    check_value_data_type(desc)
     output, begin, end = desc.output_tensor, desc.diagonal_fill_begin, desc.diagonal_fill_end
     source = tensors.get("input_tensor")
-    if source is not None and source.shape != torch.Size(output.sizes):
-        raise PlanError(f"sizes {tuple(source.shape)} of the input are not those of the output")
-    if decides() if source is None else source.is_meta:
-        return {"output_tensor": torch.empty(output.sizes)}
     device = None if source is None else source.device  # without an input it is the one that the operator runs on
     rows, columns = _coordinates(output.sizes, device)
     is_after, is_before = columns >= rows + begin, columns < rows + end
@@ -50,6 +43,6 @@ def _coordinates(sizes: tuple[int, ...], device: torch.device | None = None) -> 
 
 
 OPERATORS = {
-    "DIAGONAL_MATRIX": TorchOperator(diagonal_matrix, agree=()),
-    "DIAGONAL_MATRIX1": TorchOperator(diagonal_matrix1),
+    "DIAGONAL_MATRIX": TorchOperator(diagonal_matrix, agree=(), alike=True),
+    "DIAGONAL_MATRIX1": TorchOperator(diagonal_matrix1, fault=value_fault, alike=True),
 }

@@ -16,6 +16,9 @@ def dynamic_quantize(desc: Any, tensors: Tensors) -> Tensors:
     dtype = NUMBERS[desc.output_tensor.data_type]
     info = torch.iinfo(dtype)
     one = (1,) * source.dim()
+    if source.is_meta:
+        single = source.new_empty(one)
+        return {"output_tensor": source, "output_scale_tensor": single, "output_zero_point_tensor": single}
     low, high = source.amin().clamp(max=0.0), source.amax().clamp(min=0.0)
     scale = (high - low) / (info.max - info.min)
     zero_point = torch.round(info.min - low / scale).nan_to_num(0.0).clamp(info.min, info.max)

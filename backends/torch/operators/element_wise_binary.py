@@ -103,10 +103,10 @@ _RUNS = {
     "MODULUS_TRUNCATE": partial(divide, torch.fmod, True),
 }
 OPERATORS = {
-    f"ELEMENT_WISE_{name}": TorchOperator(run, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS))
+    f"ELEMENT_WISE_{name}": TorchOperator(run, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS), alike=True)
     for name, run in _RUNS.items()
 } | {
     "ELEMENT_WISE_ADD1": TorchOperator(
-        add_activated, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS), fault=fusion_fault
+        add_activated, ((*OPERANDS, "output_tensor"),), frozenset(OPERANDS), fault=fusion_fault, alike=True
     )
 }

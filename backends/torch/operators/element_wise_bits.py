@@ -57,11 +57,11 @@ def _most(a: Tensor) -> int:
 
 _ALIKE = ((*OPERANDS, "output_tensor"),)
 OPERATORS = {
-    "ELEMENT_WISE_BIT_AND": TorchOperator(partial(combine, torch.bitwise_and), _ALIKE),
-    "ELEMENT_WISE_BIT_OR": TorchOperator(partial(combine, torch.bitwise_or), _ALIKE),
-    "ELEMENT_WISE_BIT_XOR": TorchOperator(partial(combine, torch.bitwise_xor), _ALIKE),
-    "ELEMENT_WISE_BIT_NOT": TorchOperator(invert),
-    "ELEMENT_WISE_BIT_COUNT": TorchOperator(count, agree=()),
-    "ELEMENT_WISE_BIT_SHIFT_LEFT": TorchOperator(shift_left, _ALIKE),
-    "ELEMENT_WISE_BIT_SHIFT_RIGHT": TorchOperator(shift_right, _ALIKE),
+    "ELEMENT_WISE_BIT_AND": TorchOperator(partial(combine, torch.bitwise_and), _ALIKE, alike=True),
+    "ELEMENT_WISE_BIT_OR": TorchOperator(partial(combine, torch.bitwise_or), _ALIKE, alike=True),
+    "ELEMENT_WISE_BIT_XOR": TorchOperator(partial(combine, torch.bitwise_xor), _ALIKE, alike=True),
+    "ELEMENT_WISE_BIT_NOT": TorchOperator(invert, alike=True),
+    "ELEMENT_WISE_BIT_COUNT": TorchOperator(count, agree=(), alike=True),
+    "ELEMENT_WISE_BIT_SHIFT_LEFT": TorchOperator(shift_left, _ALIKE, alike=True),
+    "ELEMENT_WISE_BIT_SHIFT_RIGHT": TorchOperator(shift_right, _ALIKE, alike=True),
 }

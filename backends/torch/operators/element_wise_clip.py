@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._element_wise import operands, scale
+from dml_conformance.backends.torch.operators._element_wise import scale
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
-from dml_conformance.backends.torch.operators._scalars import check_value_data_type
+from dml_conformance.backends.torch.operators._scalars import value_fault
 
 
 def clip(desc: Any, tensors: Tensors) -> Tensors:
-    """CLIP: `clamp(input[c...], Min, Max)`."""
+    """CLIP, CLIP1: `clamp(input[c...], Min, Max)`."""
     return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, desc.max)}
-
-
-def clip_of_type(desc: Any, tensors: Tensors) -> Tensors:
-    """CLIP1: the same, with limits of the tensors' type."""
-    check_value_data_type(desc, "min_max_data_type")
-    return clip(desc, tensors)
 
 
 def threshold(desc: Any, tensors: Tensors) -> Tensors:
@@ -31,18 +26,12 @@ def threshold(desc: Any, tensors: Tensors) -> Tensors:
 
 
 def clip_grad(desc: Any, tensors: Tensors) -> Tensors:
-    """CLIP_GRAD: `Min < input[c...] < Max ? gradient[c...] : 0`."""
-    source, gradient = operands(tensors, "input_tensor", "input_gradient_tensor")
+    """CLIP_GRAD, CLIP_GRAD1: `Min < input[c...] < Max ? gradient[c...] : 0`."""
+    source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
     low, high = (_limit(limit, source.dtype) for limit in (desc.min, desc.max))
     compared = source if source.is_floating_point() else widen(source)
     is_outside = (compared <= low) | (compared >= high)
     return {"output_gradient_tensor": gradient.masked_fill(is_outside, 0)}
-
-
-def clip_grad_of_type(desc: Any, tensors: Tensors) -> Tensors:
-    """CLIP_GRAD1: the same, with limits of the tensors' type."""
-    check_value_data_type(desc, "min_max_data_type", "output_gradient_tensor")
-    return clip_grad(desc, tensors)
 
 
 def _clamp(source: Tensor, low: float, high: float | None) -> Tensor:
@@ -63,11 +52,16 @@ def _limit(limit: float, dtype: torch.dtype) -> float:
 
 
 _NUMBERS = frozenset({"input_tensor"})
+_LIMIT_TYPE = partial(value_fault, attribute="min_max_data_type")
+_OF_INPUT = (("input_tensor", "output_tensor"),)
 _GRADIENTS = (("input_tensor", "input_gradient_tensor", "output_gradient_tensor"),)
 OPERATORS = {
-    "ELEMENT_WISE_CLIP": TorchOperator(clip, numbers=_NUMBERS),
-    "ELEMENT_WISE_CLIP1": TorchOperator(clip_of_type, numbers=_NUMBERS),
-    "ELEMENT_WISE_THRESHOLD": TorchOperator(threshold, numbers=_NUMBERS),
-    "ELEMENT_WISE_CLIP_GRAD": TorchOperator(clip_grad, agree=_GRADIENTS, numbers=_NUMBERS),
-    "ELEMENT_WISE_CLIP_GRAD1": TorchOperator(clip_grad_of_type, agree=_GRADIENTS, numbers=_NUMBERS),
+    name: TorchOperator(run, agree, _NUMBERS, fault=fault, alike=True)
+    for name, run, agree, fault in (
+        ("ELEMENT_WISE_CLIP", clip, _OF_INPUT, None),
+        ("ELEMENT_WISE_CLIP1", clip, _OF_INPUT, _LIMIT_TYPE),
+        ("ELEMENT_WISE_THRESHOLD", threshold, _OF_INPUT, None),
+        ("ELEMENT_WISE_CLIP_GRAD", clip_grad, _GRADIENTS, None),
+        ("ELEMENT_WISE_CLIP_GRAD1", clip_grad, _GRADIENTS, partial(_LIMIT_TYPE, output="output_gradient_tensor")),
+    )
 }

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dml_conformance.backends.torch.memory import NUMBERS
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import scale
 
 
@@ -22,13 +22,11 @@ def identity(desc: Any, tensors: Tensors) -> Tensors:
 def choose(desc: Any, tensors: Tensors) -> Tensors:
     """ELEMENT_WISE_IF: `output[c...] = condition[c...] != 0 ? a[c...] : b[c...]`."""
     condition, a, b = tensors["condition_tensor"], tensors["a_tensor"], tensors["b_tensor"]
-    if not condition.shape == a.shape == b.shape:  # torch would broadcast them
-        raise PlanError(f"sizes {tuple(condition.shape)}, {tuple(a.shape)} and {tuple(b.shape)} are not the same")
     return {"output_tensor": torch.where(condition != 0, a, b)}
 
 
 OPERATORS = {
-    "ELEMENT_WISE_IDENTITY": TorchOperator(identity),
-    "ACTIVATION_IDENTITY": TorchOperator(identity),
-    "ELEMENT_WISE_IF": TorchOperator(choose, agree=(("a_tensor", "b_tensor", "output_tensor"),)),
+    "ELEMENT_WISE_IDENTITY": TorchOperator(identity, alike=True),
+    "ACTIVATION_IDENTITY": TorchOperator(identity, alike=True),
+    "ELEMENT_WISE_IF": TorchOperator(choose, agree=(("a_tensor", "b_tensor", "output_tensor"),), alike=True),
 }

@@ -62,14 +62,16 @@ _COMPARISONS = {
 _COMBINATIONS = {"AND": torch.logical_and, "OR": torch.logical_or, "XOR": torch.logical_xor}
 OPERATORS = {
     **{
-        f"ELEMENT_WISE_LOGICAL_{name}": TorchOperator(partial(combine, operation), ((*OPERANDS, "output_tensor"),))
+        f"ELEMENT_WISE_LOGICAL_{name}": TorchOperator(
+            partial(combine, operation), ((*OPERANDS, "output_tensor"),), alike=True
+        )
         for name, operation in _COMBINATIONS.items()
     },
-    "ELEMENT_WISE_LOGICAL_NOT": TorchOperator(negate),
+    "ELEMENT_WISE_LOGICAL_NOT": TorchOperator(negate, alike=True),
     **{
-        f"ELEMENT_WISE_LOGICAL_{name}": TorchOperator(partial(compare, operation), (OPERANDS,), _NUMBERS)
+        f"ELEMENT_WISE_LOGICAL_{name}": TorchOperator(partial(compare, operation), (OPERANDS,), _NUMBERS, alike=True)
         for name, operation in _COMPARISONS.items()
     },
-    "ELEMENT_WISE_IS_NAN": TorchOperator(is_nan, (), frozenset({"input_tensor"})),
-    "ELEMENT_WISE_IS_INFINITY": TorchOperator(is_infinity, (), frozenset({"input_tensor"})),
+    "ELEMENT_WISE_IS_NAN": TorchOperator(is_nan, (), frozenset({"input_tensor"}), alike=True),
+    "ELEMENT_WISE_IS_INFINITY": TorchOperator(is_infinity, (), frozenset({"input_tensor"}), alike=True),
 }

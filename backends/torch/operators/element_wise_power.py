@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import scale
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.spec.levels import Level
@@ -16,8 +16,6 @@ def power(desc: Any, tensors: Tensors) -> Tensors:
     """POW: integers as int64, with exponents that are floats in FLOAT64; floats in their type, or in FLOAT32 where the
     exponents have another."""
     base, exponent = tensors["input_tensor"], tensors["exponent_tensor"]
-    if base.shape != exponent.shape:
-        raise PlanError(f"sizes {tuple(base.shape)} and {tuple(exponent.shape)} are not the same")
     if not base.is_floating_point():
         if exponent.is_floating_point():  # cut to whole numbers
             found = torch.pow(widen(base).to(torch.float64), exponent.to(torch.float64))
@@ -45,6 +43,8 @@ def _fault(desc: Any, level: Level) -> str:
 
 
 OPERATORS = {
-    "ELEMENT_WISE_POW": TorchOperator(power, numbers=frozenset({"input_tensor", "exponent_tensor"}), fault=_fault),
-    "ELEMENT_WISE_CONSTANT_POW": TorchOperator(constant_power, numbers=frozenset({"input_tensor"})),
+    "ELEMENT_WISE_POW": TorchOperator(
+        power, numbers=frozenset({"input_tensor", "exponent_tensor"}), fault=_fault, alike=True
+    ),
+    "ELEMENT_WISE_CONSTANT_POW": TorchOperator(constant_power, numbers=frozenset({"input_tensor"}), alike=True),
 }

@@ -19,9 +19,6 @@ _INPUTS = frozenset({"input_tensor", "scale_tensor", "zero_point_tensor"})
 
 def quantize(desc: Any, tensors: Tensors) -> Tensors:
     """QUANTIZE_LINEAR: `clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest)`, in FLOAT32."""
-    scales = desc.input_tensor.data_type, desc.scale_tensor.data_type
-    if scales[1] != (scales[0] if scales[0].is_float else DataType.FLOAT32):
-        raise PlanError(f"{scales[0].name} is not scaled by {scales[1].name}")
     source, scale, zero_point = _operands(tensors)
     return {"output_tensor": quantized(source.to(torch.float32), scale, zero_point, desc.output_tensor.data_type)}
 
@@ -29,8 +26,10 @@ def quantize(desc: Any, tensors: Tensors) -> Tensors:
 def quantized_add(desc: Any, tensors: Tensors) -> Tensors:
     """QUANTIZED_LINEAR_ADD: both are made numbers, and their sum is quantized, in FLOAT32."""
     (a, b), single = operands(tensors), [key for key in tensors if key.endswith(("scale_tensor", "zero_point_tensor"))]
-    if any(tensors[key].numel() != 1 for key in single):
-        raise PlanError("scales and zero points have one element each")
+    if a.shape != b.shape or any(tensors[key].numel() != 1 for key in single):
+        raise PlanError("A and B have the same sizes, scales and zero points one element each")
+    if a.is_meta:
+        return {"output_tensor": a}
     total = _number(tensors, "a", a) + _number(tensors, "b", b)
     scale, zero_point = tensors["output_scale_tensor"], tensors.get("output_zero_point_tensor")
     return {"output_tensor": quantized(total, scale, zero_point, desc.output_tensor.data_type)}
@@ -46,6 +45,8 @@ def _number(tensors: Tensors, name: str, quantized: Tensor) -> Tensor:
 def quantized(source: Tensor, scale: Tensor, zero_point: Tensor | None, data_type: DataType) -> Tensor:
     """`clamp(round(source / scale) + zero_point, least, largest)`, in FLOAT32."""
     assert data_type.limits is not None
+    if source.is_meta:
+        return source
     quotient = torch.round(source / scale.to(torch.float32))
     if zero_point is not None:
         quotient = quotient + zero_point.to(torch.float32)
@@ -55,15 +56,22 @@ def quantized(source: Tensor, scale: Tensor, zero_point: Tensor | None, data_typ
 def dequantize(desc: Any, tensors: Tensors) -> Tensors:
     """DEQUANTIZE_LINEAR: `(input[c...] - zero_point[c...]) * scale[c...]`, in FLOAT32."""
     source, scale, zero_point = _operands(tensors)
+    if source.is_meta:
+        return {"output_tensor": source}
     difference = widen(source) if zero_point is None else widen(source) - widen(zero_point)
     return {"output_tensor": (difference.to(torch.float32) * scale.to(torch.float32)).to(scale.dtype)}
 
 
 def _operands(tensors: Tensors) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The inputs; PlanError where their sizes differ, which torch would broadcast."""
-    if len({tensor.shape for tensor in tensors.values()}) > 1:
-        raise PlanError(f"the inputs have different sizes: {[tuple(tensor.shape) for tensor in tensors.values()]}")
     return tensors["input_tensor"], tensors["scale_tensor"], tensors.get("zero_point_tensor")
+
+
+def _fault_of_scale(desc: Any, level: Level) -> str:
+    """Whether a scale is of another type than what it scales."""
+    source, scale = desc.input_tensor.data_type, desc.scale_tensor.data_type
+    if scale != (source if source.is_float else DataType.FLOAT32):
+        return f"{source.name} is not scaled by {scale.name}"
+    return _fault(desc, level)
 
 
 def _fault(desc: Any, level: Level) -> str:
@@ -73,13 +81,14 @@ def _fault(desc: Any, level: Level) -> str:
 
 OPERATORS = {
     "ELEMENT_WISE_QUANTIZE_LINEAR": TorchOperator(
-        quantize, agree=(("zero_point_tensor", "output_tensor"),), numbers=_INPUTS, fault=_fault
+        quantize, agree=(("zero_point_tensor", "output_tensor"),), numbers=_INPUTS, fault=_fault_of_scale, alike=True
     ),
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": TorchOperator(
         dequantize,
         agree=(("input_tensor", "zero_point_tensor"), ("scale_tensor", "output_tensor")),
         numbers=_INPUTS,
         fault=_fault,
+        alike=True,
     ),
     "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": TorchOperator(
         quantized_add,

@@ -74,9 +74,9 @@ _FUNCTIONS: dict[str, Function] = {
 _NUMBERS = frozenset({"input_tensor"})
 OPERATORS = {
     **{
-        f"ELEMENT_WISE_{name}": TorchOperator(partial(compute, function), numbers=_NUMBERS)
+        f"ELEMENT_WISE_{name}": TorchOperator(partial(compute, function), numbers=_NUMBERS, alike=True)
         for name, function in _FUNCTIONS.items()
     },
-    "ELEMENT_WISE_SIGN": TorchOperator(sign, numbers=_NUMBERS),
-    "ELEMENT_WISE_ROUND": TorchOperator(round_to_whole, numbers=_NUMBERS),
+    "ELEMENT_WISE_SIGN": TorchOperator(sign, numbers=_NUMBERS, alike=True),
+    "ELEMENT_WISE_ROUND": TorchOperator(round_to_whole, numbers=_NUMBERS, alike=True),
 }

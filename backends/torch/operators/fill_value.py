@@ -9,12 +9,11 @@ import torch
 
 from dml_conformance.backends.torch.memory import BITS, NUMBERS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._scalars import bits_of, check_value_data_type, decides
+from dml_conformance.backends.torch.operators._scalars import bits_of, value_fault
 
 
 def fill_value_constant(desc: Any, tensors: Tensors) -> Tensors:
     """FILL_VALUE_CONSTANT: `output[c...] = Value`."""
-    check_value_data_type(desc)
     output = desc.output_tensor
     value = torch.full((), bits_of(desc.value, output.data_type), dtype=BITS[output.data_type.size])
     return {"output_tensor": value.expand(output.sizes)}
@@ -25,9 +24,6 @@ def fill_value_sequence(desc: Any, tensors: Tensors) -> Tensors:
 
     Integers wrap round in the signed type of their width. Where floats are exact, so is each of the two parts.
     """
-    check_value_data_type(desc)
-    if decides():
-        return {"output_tensor": torch.empty(desc.output_tensor.sizes)}
     *outer, columns = desc.output_tensor.sizes
     data_type = desc.output_tensor.data_type
     rows = torch.arange(math.prod(outer)).unsqueeze(1) * columns
@@ -42,6 +38,6 @@ def fill_value_sequence(desc: Any, tensors: Tensors) -> Tensors:
 
 
 OPERATORS = {
-    "FILL_VALUE_CONSTANT": TorchOperator(fill_value_constant, agree=()),
-    "FILL_VALUE_SEQUENCE": TorchOperator(fill_value_sequence, agree=()),
+    "FILL_VALUE_CONSTANT": TorchOperator(fill_value_constant, agree=(), fault=value_fault, alike=True),
+    "FILL_VALUE_SEQUENCE": TorchOperator(fill_value_sequence, agree=(), fault=value_fault, alike=True),
 }

@@ -21,11 +21,13 @@ def gemm(desc: Any, tensors: Tensors) -> Tensors:
     b = b.mT if desc.trans_b == _TRANSPOSED else b
     if a.shape[:-2] != b.shape[:-2]:
         raise PlanError(f"a batch of {tuple(a.shape[:-2])} and one of {tuple(b.shape[:-2])}")
-    found = torch.matmul(a.float(), b.float()) * desc.alpha
-    if "c_tensor" in tensors:
-        c = tensors["c_tensor"]
-        if c.shape != found.shape:
-            raise PlanError(f"CTensor has sizes {tuple(c.shape)}, the product {tuple(found.shape)}")
+    found, c = torch.matmul(a.float(), b.float()), tensors.get("c_tensor")
+    if c is not None and c.shape != found.shape:
+        raise PlanError(f"CTensor has sizes {tuple(c.shape)}, the product {tuple(found.shape)}")
+    if found.is_meta:
+        return {"output_tensor": found}
+    found = found * desc.alpha
+    if c is not None:
         found = found + c.float() * desc.beta
     return {"output_tensor": activated(desc.fused_activation, found).to(tensors["a_tensor"].dtype)}
 

@@ -17,6 +17,8 @@ def normalize(desc: Any, tensors: Tensors) -> Tensors:
     """`x / (Bias + Alpha / LocalSize * the sum of squares around x) ^ Beta`, in FLOAT32."""
     source = tensors["input_tensor"]
     _check(desc, source)
+    if source.is_meta:
+        return {"output_tensor": source}
     return {"output_tensor": _normalized(desc, source.float()).to(source.dtype)}
 
 

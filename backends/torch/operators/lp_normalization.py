@@ -14,6 +14,8 @@ def normalize(desc: Any, tensors: Tensors) -> Tensors:
     source = tensors["input_tensor"]
     if desc.axis >= source.dim() or desc.p not in (1, 2):
         raise PlanError(f"axis {desc.axis} of {source.dim()} dimensions, order {desc.p}")
+    if source.is_meta:
+        return {"output_tensor": source}
     wide = source.float()
     norm = torch.linalg.vector_norm(wide, desc.p, desc.axis, keepdim=True)
     return {"output_tensor": (wide / (norm + desc.epsilon)).to(source.dtype)}

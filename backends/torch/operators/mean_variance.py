@@ -33,6 +33,8 @@ def _normalized(desc: Any, tensors: Tensors, axes: tuple[int, ...], has_mean: bo
     if any(axis >= source.dim() for axis in axes):
         raise PlanError(f"axes {axes}, InputTensor has {source.dim()} dimensions")
     scale, bias = (tensors[key].expand(source.shape).float() if key in tensors else None for key in _OPTIONAL)
+    if source.is_meta:
+        return {"output_tensor": source}
     found, axes = source.float(), tuple(sorted(set(axes)))
     if has_mean:
         found = found - (found.mean(axes, keepdim=True) if axes else found)

@@ -19,6 +19,8 @@ def random_generator(desc: Any, tensors: Tensors) -> Tensors:
     state, sizes = tensors["input_state_tensor"], desc.output_tensor.sizes
     if prod(state.shape) != 6 or state.shape[-1] != 6:
         raise PlanError(f"InputStateTensor has sizes {tuple(state.shape)}, it takes 6 along the last dimension")
+    if state.is_meta:
+        return {"output_tensor": state.new_empty(sizes), "output_state_tensor": state}
     c0, c1, c2, c3, k0, k1 = widen(state).reshape(-1).unbind()
     groups = -(-prod(sizes) // 4)
     x = _advanced((c0, c1, c2, c3), torch.arange(groups, device=state.device))

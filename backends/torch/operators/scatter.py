@@ -37,6 +37,8 @@ def scatter_nd(desc: Any, tensors: Tensors) -> Tensors:
     blocks = [*grid, *sizes[count:]]
     if [1] * (source.dim() - len(blocks)) + blocks != list(updates.shape):
         raise PlanError(f"UpdatesTensor has sizes {tuple(updates.shape)}, expected {blocks} after leading ones")
+    if source.is_meta:
+        return {"output_tensor": source}
     out = _copy(source, tensors)
     number = torch.zeros((), dtype=torch.int64, device=source.device)
     for d in range(count):

@@ -15,6 +15,8 @@ def value_scale(desc: Any, tensors: Tensors) -> Tensors:
     count = len(desc.bias)
     if count not in (1, 3) or count != source.shape[1]:
         raise PlanError(f"{count} biases for {source.shape[1]} channels")
+    if source.is_meta:
+        return {"output_tensor": source}
     bias = torch.tensor(desc.bias, dtype=source.dtype, device=source.device).reshape(1, count, 1, 1)
     return {"output_tensor": source * desc.scale + bias}
 
