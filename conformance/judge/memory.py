@@ -361,6 +361,8 @@ def make_wrong(
     if not drawn.any():
         return
     places = np.nonzero(drawn & right(poison, expected, data_type, allowed))
+    if not places[0].size:
+        return
     has_wrong = ~_holds_every_value(expected.cut(places), data_type)
     places = tuple(along[has_wrong] for along in places)
     for _ in range(DRAWS):
