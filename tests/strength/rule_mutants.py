@@ -132,7 +132,7 @@ class Derived:
 # What forgetting a rule of execution comes to, and overdoing it; by the last part of the rule's id.
 # Of several the first that can be planted in the operator.
 OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]] = {
-    "accuracy": ((arithmetic.ResultsRoundedToBfloat16,), None),
+    "accuracy": ((arithmetic.ResultsRoundedToBfloat16, arithmetic.QuantizedOneMore), None),
     "values": ((memory.WritesNothing,), None),
     "negative-indices": ((indices.NegativeIndexOutOfRange,), indices.ZeroTakenForNegative),
     "out-of-range-indices": (

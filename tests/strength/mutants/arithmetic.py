@@ -16,6 +16,7 @@ from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.field_kinds import ScaleBias, enumeration
+from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators, rules
 from strength.mutants.base import Arrays, WrongValues, main_output, plants, right
 
@@ -160,7 +161,15 @@ class ResultsAreNotNear(OtherNumbers, abstract=True):
 
     @classmethod
     def operators(cls) -> tuple[str, ...]:
-        return tuple(name for name in operators() if f"{name}.accuracy" in rules())
+        return tuple(name for name in operators() if f"{name}.accuracy" in rules() and not _rounds_to_integers(name))
+
+
+def _rounds_to_integers(operator: str) -> bool:
+    """Whether its main output has integers alone, of which the two below change none."""
+    spec = operators()[operator]
+    table = spec.table_at(HIGHEST)
+    assert table is not None
+    return not any(data_type.is_float for data_type in table[spec.output_fields[0].name].data_types)
 
 
 @plants("result", ResultsAreNotNear)
@@ -175,6 +184,22 @@ def Float32TruncatedToFloat16(numbers: Any, data_type: DataType) -> Any:
     """Keeps the digits of FLOAT32 results that FLOAT16 has."""
     bits = numbers.view(f"u{numbers.itemsize}")
     return (bits & ~np.uint32(0x1FFF)).view(np.float32) if data_type is DataType.FLOAT32 else numbers
+
+
+class IntegersAreNotNear(WrongValues, abstract=True):
+    """Errs in integers that stand for numbers, whose rounding has bounds."""
+
+    rules = ("accuracy", "values")
+
+    @classmethod
+    def operators(cls) -> tuple[str, ...]:
+        return tuple(name for name in operators() if f"{name}.accuracy" in rules() and _rounds_to_integers(name))
+
+
+@plants("found", IntegersAreNotNear)
+def QuantizedOneMore(desc: Any, arrays: Arrays) -> Arrays:
+    output = main_output(desc)
+    return {output.key: right(desc, arrays)[output.key] + 1}
 
 
 # --- ScaleBias ------------------------------------------------------------------------------------------------

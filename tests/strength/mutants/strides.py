@@ -78,7 +78,7 @@ class StridesTakenForBytes(Mutant):
     def shows_at(cls, operator: str, level: Level) -> bool:
         spec = operators()[operator]
         table = spec.table_at(level) or {}
-        types = frozenset().union(*(table[field.name].data_types for field in spec.output_fields if table))
+        types = table[spec.output_fields[0].name].data_types if table else frozenset()  # of the main output
         return super().shows_at(operator, level) and any(data_type.size > 1 for data_type in types)
 
     def written(self, desc: Any, values: Any, output: Binding) -> None:
