@@ -16,7 +16,8 @@ To add an operator, write its function into the module of its family and give it
 - An input may have any strides, a 0 among them, which it has not on meta: `reshape`, not `view`.
 - The function runs on meta tensors (sizes, no values) to decide, and on the device to execute. Sizes and attributes
   that do not fit raise `PlanError` or torch's own error; what comes back has to have the outputs' described sizes.
-  Types, dimension counts, what is missing, enumerators and layouts have been checked before.
+  Types, dimension counts, what is missing, enumerators and layouts have been checked before. What cannot change a size
+  is left out there: torch is slow on meta tensors. Where all tensors have the same sizes the row says so (`alike`).
 - Values never raise and never read out of range, which would end a CUDA context: `in_range` (`_indexing`).
 - No loop over elements, and nothing that waits for the device: no `.item()`, no `nonzero`, no mask as an index.
 - What it makes without an input comes to be on the right device by itself where the operator has no inputs at all;

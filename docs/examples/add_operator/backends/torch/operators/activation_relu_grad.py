@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 
 TENSORS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
 
@@ -14,9 +14,9 @@ TENSORS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
 def relu_grad(desc: Any, tensors: Tensors) -> Tensors:
     """`output[c...] = input[c...] > 0 ? gradient[c...] : 0`."""
     source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
-    if source.shape != gradient.shape:
-        raise PlanError(f"sizes {tuple(source.shape)} and {tuple(gradient.shape)} are not the same")
     return {"output_gradient_tensor": torch.where(source > 0, gradient, torch.zeros_like(gradient))}
 
 
-OPERATORS = {"ACTIVATION_RELU_GRAD": TorchOperator(relu_grad, agree=(TENSORS,), numbers=frozenset({"input_tensor"}))}
+OPERATORS = {
+    "ACTIVATION_RELU_GRAD": TorchOperator(relu_grad, (TENSORS,), numbers=frozenset({"input_tensor"}), alike=True)
+}
