@@ -8,7 +8,7 @@ Every mechanism is tried without options. `--all` takes what is marked `slow` to
 `few`. `--exhaustive` is for releases: every parameter and mutation, every bug planted at every level.
 
 `--part TEXT`, as CI has it, is `--all` but for what is tabular: of a test with sixteen parameters or more it takes a
-sixteenth, and of what is marked `few` no fewer than without options. The text decides which (`support/part.py`):
+twentieth, and of what is marked `few` no fewer than without options. The text decides which (`support/part.py`):
 another commit, another part. A test that has a name of its own is always run, with one parameter at least.
 """
 
@@ -39,20 +39,20 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="also what is slow, and more parameters")
     parser.addoption(
-        "--part", metavar="TEXT", help="as --all, but of what is tabular a sixteenth that this text decides"
+        "--part", metavar="TEXT", help="as --all, but of what is tabular a twentieth that this text decides"
     )
     parser.addoption("--exhaustive", action="store_true", help="every parameter, mutation, and bug at every level")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     text = config.getoption("--part")
-    return text and f"of what is tabular: the sixteenth that --part {text} decides; --all has the whole"
+    return text and f"of what is tabular: the twentieth that --part {text} decides; --all has the whole"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is `slow` without `--all`, and of a test that is marked `few(n, m)` all but n of its parameters.
 
-    With `--all` they are m; all of them where there is no m. With `--part` they are a sixteenth of it, but n at least.
+    With `--all` they are m; all of them where there is no m. With `--part` they are a twentieth of it, but n at least.
     """
     if config.getoption("--exhaustive"):
         return
