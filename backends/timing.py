@@ -88,7 +88,7 @@ def _is_steady(seconds: Sequence[float]) -> bool:
 
 
 def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold: bool = False) -> list[float]:
-    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches; of one run where that is `SLOW`.
+    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches; of a slow one once.
 
     By the host's clock, the outputs' resources are what they were before the first run and before the last one: who
     leaves out a run that he has made before is found by what is missing then.
@@ -133,14 +133,14 @@ def time_by_clock(
 
     `restore` is called before the first run and before the last one.
     """
-    started = time.perf_counter()
     work()  # warms up
-    repeats = repeats if time.perf_counter() - started <= SLOW else 1
-    seconds = []
+    seconds: list[float] = []
     for run in range(repeats):
         if run in (0, repeats - 1):
             restore()
         started = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - started)
+        if seconds[0] > SLOW:  # not the warm-up, which may have compiled something
+            break
     return seconds

@@ -6,8 +6,15 @@ import pytest
 from family_cases import assert_conforms, boundary_runs, small_runs
 
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.backends.torch.decisions import decide
+from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.builders import builder
+from dml_conformance.strategies.chooser import SeededChooser
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import resize_at
 
 
 @pytest.mark.few(3, 48)
@@ -19,3 +26,16 @@ def test_torch_agrees_with_the_reference(name: str) -> None:
     for level in dict.fromkeys((operators()[name].introduced_in, HIGHEST)):
         for run in boundary_runs(name, level):
             assert_conforms(backend, run)
+
+
+def test_sizes_that_differ_are_refused() -> None:
+    """Where all tensors have the same sizes; these operators are not tried to decide."""
+    alike = [name for name, operator in torch_operators().items() if operator.alike and operators()[name].input_fields]
+    assert len(alike) > 80
+    for name in alike:
+        context = Context.at(SeededChooser(name), operators()[name], HIGHEST).but(layout="packed", complete=True)
+        desc = builder(name).build(context)
+        assert decide(desc, HIGHEST).accepted, name
+        output = outputs(desc)[0]
+        longer = resize_at(desc, output.key, -1, output.tensor.sizes[-1] + 1)
+        assert not decide(longer, HIGHEST).accepted, name
