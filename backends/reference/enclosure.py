@@ -64,7 +64,7 @@ class Evaluation:
         """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
-        if numbers.dtype == xp.float32 and bool(xp.all(xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal)):
+        if numbers.dtype == xp.float32 and bool((xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal).all()):
             return Enclosure(self, wide)  # most data has no NaN, zero or subnormal number
         is_nan = xp.isnan(wide)
         if bool(is_nan.any()):
@@ -129,7 +129,7 @@ class Evaluation:
         assert self.data_type is not None
         if bound == NEAREST or keeps:
             near = nearest(xp, low, self.data_type)
-            if low is high and bool(xp.all((near == low) | xp.isnan(low))):
+            if low is high and bool(((near == low) | xp.isnan(low)).all()):
                 return low, high
         beyond = FORMATS[self.data_type].beyond
         if bound == NEAREST:
@@ -159,7 +159,7 @@ class Evaluation:
         power of two units are twice as large, and at 0 there are none."""
         is_open = None if exact is None else xp.isnan(exact)
         found = low - self._allowed(xp, low if exact is None else xp.where(is_open, low, exact), bound)
-        power = xp.clip(2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64), LEAST, None)
+        power = (2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64)).clip(LEAST, None)
         is_between = (low >= 0) & (power <= high)
         if is_open is not None:
             is_between = is_between & is_open
@@ -174,7 +174,7 @@ class Evaluation:
         units = xp.where(exact == 0, 0.0, bound.ulp * OUTWARD * spacing(xp, exact, self.data_type))
         if not absolute:
             return units
-        return units + absolute if bound.is_sum else xp.clip(units, absolute, None)
+        return units + absolute if bound.is_sum else units.clip(absolute, None)
 
     def _with_zero(self, xp: Any, low: Array, high: Array, data_type: DataType) -> tuple[Array, Array]:
         """With the zero of the same sign where subnormal numbers may be taken for it."""
@@ -223,13 +223,13 @@ class Evaluation:
         lost = of.subnormal if profile.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
         radius = radius + xp.minimum(worst, usual) * OUTWARD + count * lost
         if is_exact is not None:
-            if low is high and bool(xp.all(is_exact)):
+            if low is high and bool(is_exact.all()):
                 return Enclosure(self, value, low, high, maybe_nan)
             radius = xp.where(is_exact, 0.0, radius)
         low, high = low - radius, high + radius
         # Without negative terms the sum is not negative either; infinite ones are in no part.
-        low = xp.where((parts[1] == 0) & (low > -inf), xp.clip(low, 0.0, None), low)
-        high = xp.where((parts[0] == 0) & (high < inf), xp.clip(high, None, 0.0), high)
+        low = xp.where((parts[1] == 0) & (low > -inf), low.clip(0.0, None), low)
+        high = xp.where((parts[0] == 0) & (high < inf), high.clip(None, 0.0), high)
         low, high = self._with_zero(xp, low, high, self.data_type)
         above, below = ((part >= of.largest) & ~xp.isnan(low) for part in parts)
         if bool((above | below).any()):
@@ -438,8 +438,8 @@ class Enclosure:
 
     def _is_finite(self) -> bool:
         xp = self.xp
-        is_finite = bool(xp.all(xp.isfinite(self.low)))
-        return is_finite and (self.low is self.high or bool(xp.all(xp.isfinite(self.high))))
+        is_finite = bool(xp.isfinite(self.low).all())
+        return is_finite and (self.low is self.high or bool(xp.isfinite(self.high).all()))
 
     def _has_zero(self) -> Array:
         return (self.low <= 0) & (self.high >= 0)
@@ -507,7 +507,7 @@ class Enclosure:
         if not is_finite:
             low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
             lower, upper = (_finite(xp, lower, upper), _finite(xp, upper, lower))
-        positive, negative = along(xp.clip(upper, 0.0, None)), along(xp.clip(-lower, 0.0, None))
+        positive, negative = along(upper.clip(0.0, None)), along((-lower).clip(0.0, None))
         if not is_finite:  # opposite infinities, one of which a sum of finite terms may be
             most = inf if data_type is None else FORMATS[data_type].largest
             above, below = any_(self.high == inf), any_(self.low == -inf)
@@ -522,7 +522,7 @@ class Enclosure:
         is_exact = is_exact & (largest <= FORMATS[data_type].largest)
         if profile.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
-        if bool(xp.all(is_exact)):
+        if bool(is_exact.all()):
             lost = Losses(0.0, 0.0, 0.0, 0.0)
         else:
             lost = losses(lower, upper, xp.maximum(positive, negative), data_type)
@@ -549,7 +549,7 @@ class Enclosure:
         low, high = away * (away - 2 * radius) - rounding, (away + radius) ** 2 + rounding
         is_open = xp.any(~xp.isfinite(low) | ~xp.isfinite(high), axis=axes, keepdims=True)
         found = Enclosure(evaluation, square, low, high, self.maybe_nan).mean(axes)
-        low, high = xp.clip(found.low, 0.0, None), found.high + off * off * (1 + 2.0**-8)
+        low, high = found.low.clip(0.0, None), found.high + off * off * (1 + 2.0**-8)
         if not bool(is_open.any()):
             return Enclosure(evaluation, found.value, low, high, found.maybe_nan)
         # Infinite elements are infinitely far from an infinite mean; other sums may have overflown, or not.
@@ -593,20 +593,20 @@ class Enclosure:
             maybe_nan = _or(maybe_nan, xp.any(self.maybe_nan, axis=-1, keepdims=True))
         if other.maybe_nan is not None:
             maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
-        parts = tuple(xp.clip((magnitudes + way * value) / 2, 0.0, None) + radius for way in (1.0, -1.0))
+        parts = tuple(((magnitudes + way * value) / 2).clip(0.0, None) + radius for way in (1.0, -1.0))
         losses = None
         if evaluation.data_type is not None:
             if bool((magnitudes >= FORMATS[evaluation.data_type].largest).any()):
                 # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
                 signs = _products_by_sign(xp, self.value, other.value)
-                ways = (0.0, 0.0) if term is None else (xp.clip(way * term.value, 0.0, None) for way in (1.0, -1.0))
+                ways = (0.0, 0.0) if term is None else ((way * term.value).clip(0.0, None) for way in (1.0, -1.0))
                 parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
             losses = sums.of_products(xp, sizes, xp.maximum(*parts), evaluation.data_type, count)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
         is_finite = xp.isfinite(most)
-        return found if bool(xp.all(is_finite)) else self._beside_infinities(other, term, found, is_finite)
+        return found if bool(is_finite.all()) else self._beside_infinities(other, term, found, is_finite)
 
     def _beside_infinities(
         self, other: Enclosure, term: Enclosure | None, found: Enclosure, is_finite: Array
@@ -705,7 +705,7 @@ class Enclosure:
         """Without the digits that a type does not have; the largest number in place of what is beyond it."""
         xp, of = self.xp, FORMATS[data_type]
         unit = spacing(xp, numbers, data_type)
-        cut = xp.clip(xp.trunc(numbers / unit) * unit, -of.largest, of.largest)
+        cut = (xp.trunc(numbers / unit) * unit).clip(-of.largest, of.largest)
         return xp.where(xp.isfinite(numbers), cut, numbers)
 
     def computed_in(self, data_type: DataType | None) -> Enclosure:
@@ -881,7 +881,7 @@ def _hull(xp: Any, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]
 
 def _products_by_sign(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
     """How large the sums of the positive and of the negative products of rows and columns are, without the sign."""
-    above, below = ([xp.clip(way * part, 0.0, None) for part in (one, other)] for way in (1.0, -1.0))
+    above, below = ([(way * part).clip(0.0, None) for part in (one, other)] for way in (1.0, -1.0))
     return above[0] @ above[1] + below[0] @ below[1], above[0] @ below[1] + below[0] @ above[1]
 
 

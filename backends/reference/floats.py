@@ -83,7 +83,7 @@ def spacing(xp: Any, numbers: Array, data_type: DataType) -> Array:
     """A unit in the last place of a type at each number, that of the largest one beyond it."""
     of = FORMATS[data_type]
     powers = (numbers.view(xp.int64) & EXPONENT).view(xp.float64)
-    return xp.clip(powers * of.epsilon, of.subnormal, of.beyond * of.epsilon / 2)
+    return (powers * of.epsilon).clip(of.subnormal, of.beyond * of.epsilon / 2)
 
 
 @quiet

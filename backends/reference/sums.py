@@ -46,10 +46,10 @@ def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_ty
         return xp.reshape(xp.permute_dims(part, (*kept, *axes)), (*(value.shape[axis] for axis in kept), count))
 
     def largest_first(part: Array) -> Array:
-        return xp.cumulative_sum(xp.flip(xp.sort(rows(xp.clip(part, 0.0, None)), axis=-1), axis=-1), axis=-1)
+        return xp.cumulative_sum(xp.flip(xp.sort(rows(part.clip(0.0, None)), axis=-1), axis=-1), axis=-1)
 
     partial, is_signed = largest_first(high), xp.any(rows(low < 0), axis=-1, keepdims=True)
-    if bool(xp.any(is_signed)):
+    if bool(is_signed.any()):
         partial = xp.maximum(partial, largest_first(-low))
     half = 0.5 * spacing(xp, partial[..., 1:] * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     # In a tree the lesser of the two may be a sum of such terms, of a term at most log2(n) times.
