@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, starmap
 
-from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.plan import planned
 from dml_conformance.conformance.judge.blame import Blame, Repetition
@@ -25,10 +24,8 @@ from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.rules import ACCEPTANCE
-from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
 
@@ -45,13 +42,6 @@ def example_cases(operator: str, level: Level) -> dict[str, Case]:
     }
 
 
-def level_of_scale(operator: str, levels: Sequence[Level], capabilities: Capabilities) -> Level:
-    """The one level at which an operator's cases of scale are judged: the newest that is claimed, else the newest."""
-    introduced = operator_named(operator).introduced_in
-    claimed = [level for level in levels if introduced <= level and level in capabilities.levels]
-    return max(claimed or levels)
-
-
 @dataclass
 class Engine:
     """Runs the phases of one campaign, or what an interrupted run has left of them.
@@ -61,8 +51,8 @@ class Engine:
         operators: names, in the order they are run.
         levels: ascending.
         budget: how much is done for each operator.
-        seed: of search and sweep; examples and boundaries are the same in every campaign where they are executed, and
-            elsewhere the seed says which of them are decided.
+        seed: of search and sweep; examples and boundaries are the same in every campaign at the newest level, and
+            elsewhere the seed says which of them are decided and executed.
         saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
             operators and levels are left out.
         every_level: whether everything is executed at every level.
@@ -178,8 +168,8 @@ class Engine:
     def _boundaries(self) -> Iterator[Case]:
         for plan in self.plans:
             for level in plan.levels:
-                yield from plan.sample(boundary_cases(plan.operator, level), level, self.seed)
-                if level is level_of_scale(plan.operator, self.levels, self.judge.capabilities):
+                yield from plan.boundaries(level, self.seed)
+                if level is plan.newest:
                     yield from scale_cases(plan.operator, level, self.budget.reach_on(self.judge.capabilities))
 
     def _known(self) -> Iterator[SearchTask]:

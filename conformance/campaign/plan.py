@@ -1,8 +1,9 @@
 """What is done with an operator at each level of a campaign.
 
 Between two of its epochs nothing changes for an operator. So of the levels asked for that share an epoch one stands for
-all: there every case is executed. At the others the backend is asked for decisions, and executes a few: a sample that
-is another one at each level and with each seed.
+all: there every case is decided. What is computed does not change with an epoch, but what may be asked for: so every
+case is executed at the newest level alone, and at the other epochs the first of each kind, and a sample. At the levels
+between, decisions are a sample, too. Samples are others at each level and with each seed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from itertools import groupby
 
 import msgspec
@@ -21,10 +23,11 @@ from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.validator import Outcome
+from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 
-# Of the cases at a level between epochs one in so many is decided, and one in so many of these is executed, besides the
-# first of each kind. As many seeds as both together have every case executed at every level.
+# Of the cases at a level between epochs one in so many is decided; of the decided ones at any but the newest level one
+# in so many is executed. As many seeds as both together have every case executed at every level.
 DECIDED_OF, EXECUTED_OF = 8, 4
 
 
@@ -42,14 +45,17 @@ class OperatorPlan:
 
     Attributes:
         operator: its name.
-        complete: where nothing is left out: the newest claimed level of each epoch, and of the time before the first.
+        complete: where every case is decided: the newest claimed level of each epoch, and of the time before the first.
         sampled: the others that were asked for.
+        newest: the one where every case is executed, and those of scale are: the newest of the claimed that have the
+            operator, or of all.
         every_level: whether no level stands for others.
     """
 
     operator: str
     complete: tuple[Level, ...]
     sampled: tuple[Level, ...]
+    newest: Level
     every_level: bool = False
 
     @classmethod
@@ -64,10 +70,14 @@ class OperatorPlan:
             claimed: by the backend; where it claims none of those that share an epoch, the newest of them stands.
             every_level: see `OperatorPlan`.
         """
-        epoch_of, known = operator_named(operator).epoch_of, frozenset(claimed)
-        groups = [[level] for level in levels] if every_level else [list(of) for _, of in groupby(levels, epoch_of)]
+        spec, known = operator_named(operator), frozenset(claimed)
+        groups = (
+            [[level] for level in levels] if every_level else [list(of) for _, of in groupby(levels, spec.epoch_of)]
+        )
         complete = tuple(max(known.intersection(group) or group) for group in groups)
-        return cls(operator, complete, tuple(level for level in levels if level not in complete), every_level)
+        newest = max([level for level in levels if level in known and level >= spec.introduced_in] or levels)
+        sampled = tuple(level for level in levels if level not in complete)
+        return cls(operator, complete, sampled, newest, every_level)
 
     @property
     def levels(self) -> list[Level]:
@@ -76,7 +86,7 @@ class OperatorPlan:
 
     @property
     def executed(self) -> tuple[Level, ...]:
-        """The levels where every case is executed."""
+        """The levels where every case is decided, of those that have the operator."""
         return tuple(level for level in self.complete if level >= operator_named(self.operator).introduced_in)
 
     def share(self, level: Level) -> int:
@@ -85,7 +95,7 @@ class OperatorPlan:
             return 0
         if level not in self.complete:
             return Share.BETWEEN
-        return Share.NEWEST if self.every_level or level is self.complete[-1] else Share.EPOCH
+        return Share.NEWEST if self.every_level or level is self.newest else Share.EPOCH
 
     def searches(self) -> Iterator[tuple[Level, str]]:
         """Where each rule is searched for: at the newest complete level that has it, or else at the newest one."""
@@ -97,23 +107,40 @@ class OperatorPlan:
                 if self.every_level or newest[rule] is level:
                     yield level, rule
 
-    def sample(self, cases: Iterable[Case], level: Level, seed: int) -> Iterator[Case]:
-        """What of a level's cases is left where it is sampled; all of them where it is complete.
+    def boundaries(self, level: Level, seed: int) -> Iterator[Case]:
+        """The boundary cases of a level, or a sample: those of the level that stands for it, which are made once."""
+        epoch_of = operator_named(self.operator).epoch_of
+        same = [each for each in self.complete if epoch_of(each) == epoch_of(level)]
+        standing = level if level in same else same[0]
+        for case in self.sample(_boundary_cases(self.operator, standing), level, seed):
+            origin = case.origin.replace(f"/{standing}/", f"/{level}/", 1)
+            yield case if level is standing else msgspec.structs.replace(case, level=level, origin=origin)
 
-        These are the first of each rule, data type and dimension count, and others that take turns from level to level
-        and seed to seed. Without its data a case is decided, and nothing more; that a descriptor is once.
+    def sample(self, cases: Iterable[Case], level: Level, seed: int) -> Iterator[Case]:
+        """What of a level's cases is left: all of them where they are executed.
+
+        Elsewhere these are the first of each rule, data type and dimension count, and others that take turns from level
+        to level and seed to seed. Without its data a case is decided, and nothing more; that a descriptor is once.
         """
-        if level in self.complete:
+        if self.every_level or level is self.newest:
             yield from cases
             return
-        turn = zlib.crc32(f"{self.operator}/{level}".encode()) + seed
+        is_epoch = level in self.complete
+        turn, decided_of = zlib.crc32(f"{self.operator}/{level}".encode()) + seed, 1 if is_epoch else DECIDED_OF
         seen: set[object] = set()
         for n, case in enumerate(cases, turn):
             traits = _traits(case)
-            is_decided, is_executed = n % DECIDED_OF == 0, n % (DECIDED_OF * EXECUTED_OF) == 0
-            if is_executed or (case.desc not in seen and (is_decided or traits - seen)):
+            is_new = not traits <= seen
+            is_executed = n % (decided_of * EXECUTED_OF) == 0 or (is_epoch and is_new)
+            if is_executed or (case.desc not in seen and (n % decided_of == 0 or is_new)):
                 seen |= {case.desc, *traits}
                 yield case if is_executed or case.data is None else decision_alone(case)
+
+
+@lru_cache(maxsize=1)
+def _boundary_cases(operator: str, level: Level) -> tuple[Case, ...]:
+    """Those of the level that stands for those before it, which follow each other."""
+    return tuple(boundary_cases(operator, level))
 
 
 def planned(
@@ -125,7 +152,7 @@ def planned(
 
 
 def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]:
-    """By operator the levels where every case is executed, as a campaign has them on record."""
+    """By operator the levels where every case is decided, as a campaign has them on record."""
     return {plan.operator: tuple(level.label for level in plan.executed) for plan in plans}
 
 

@@ -121,9 +121,10 @@ def certify(
 ) -> None:
     """Certify a backend against the specification.
 
-    Without --level or --all-levels the highest level that the backend claims is certified. Of several levels between
-    which nothing changes for an operator the newest stands for all; at the others decisions are sampled. Exit code 0:
-    conformant; 1: not conformant; 2: wrong usage; 3: the run is incomplete or broken.
+    Without --level or --all-levels the highest level that the backend claims is certified. Of several levels every case
+    is executed at the newest; where something changes for an operator it is decided, and a sample executed; at the
+    others decisions are sampled. Exit code 0: conformant; 1: not conformant; 2: wrong usage; 3: the run is incomplete
+    or broken.
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")

@@ -18,7 +18,7 @@ from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.engine import example_cases, level_of_scale
+from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.losses import FORGIVEN, LOST
@@ -102,7 +102,7 @@ class ConformanceSuite:
         folder = self._failures(request.config)
         saved = [case for case in _saved(folder) if (case.operator, case.level, case.rule) == dml_rule]
         with _giving_up_fails():
-            is_last = level is level_of_scale(operator, self._chosen_levels(request.config, judge), judge.capabilities)
+            is_last = level is self._plan(request.config, operator).newest
             boundaries = _boundaries(operator, level, with_scale=is_last).get(rule, ())
             judge.prefetch(boundaries)
             fixed = judged.settled(boundaries, Phase.BOUNDARIES)
@@ -112,12 +112,11 @@ class ConformanceSuite:
         _settle(judged.with_repetition([*found, *fixed]), request)
 
     def _of_level(self, operator: str, level: Level, config: pytest.Config) -> list[Record]:
-        """The records of a level's boundary cases; between two levels at which something changes, of a sample."""
+        """The records of a level's boundary cases, sampled as in a campaign."""
         judged, seed = self._judged(config), config.getoption("--hypothesis-seed", None)
-        (plan,) = (plan for plan in self._plans(config) if plan.operator == operator)
         # Without a seed each run has a sample of its own.
         turn = int(seed) if str(seed).isdecimal() else random.randrange(2**32)  # noqa: S311 - which cases, no secret
-        cases = list(plan.sample(boundary_cases(operator, level), level, turn))
+        cases = list(self._plan(config, operator).boundaries(level, turn))
         with _giving_up_fails():
             judged.judge.prefetch(cases)
             return judged.settled(cases, Phase.BOUNDARIES)
@@ -128,6 +127,9 @@ class ConformanceSuite:
         levels = self._chosen_levels(config, judge)
         every_level = levels != list(Level)
         return planned(self._operators(config), levels, judge.capabilities.levels, every_level=every_level)
+
+    def _plan(self, config: pytest.Config, operator: str) -> OperatorPlan:
+        return next(plan for plan in self._plans(config) if plan.operator == operator)
 
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge

@@ -372,8 +372,9 @@ class Campaign(msgspec.Struct, frozen=True):
             measured with, `is_current` (whether on the version that ran), on how many `operators`, `mutants`,
             `plantings` (each at an operator and level) and how many of these were `killed`; empty where it was not
             measured.
-        executed: by operator the levels at which every case was executed, each standing for those with which it shares
-            an epoch; at the others a sample was decided, and less executed. Empty where cases came from corpora.
+        executed: by operator the levels at which every case was decided, each standing for those with which it shares
+            an epoch: every case was executed at the newest, and a sample at those before. At the others a sample was
+            decided, and less executed. Empty where cases came from corpora.
         every_level: whether no level stands for others.
     """
 

@@ -503,7 +503,7 @@ class Summary(Consumer):
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
 
     def executed_at(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Levels at which every case was executed, with the operators of which that is so; empty where that was at all.
+        """Levels at which every case was decided, with the operators of which that is so; empty where all was executed.
 
         At the levels between, at which nothing changes for these operators, a sample was judged.
         """

@@ -125,8 +125,8 @@ def level_ranges(levels: Collection[str], order: Sequence[str]) -> str:
 
 
 BETWEEN_EPOCHS = (
-    "Every case is executed at the newest of the levels between which nothing changes for an operator; at the others a "
-    "sample is decided, and less of it executed."
+    "Every case is executed at an operator's newest level. At the newest of the levels between which nothing changes "
+    "for it every case is decided, and a sample executed; at the others a sample is decided, and less of it executed."
 )
 
 

@@ -173,11 +173,12 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
 
 
 class ExecutedLevels(CertificateEntry, frozen=True, kw_only=True):
-    """Where every case of some operators was executed.
+    """Where every case of some operators was decided.
 
     Attributes:
         levels: those. Each is the newest that was asked for and claimed of levels between which nothing changes for
-            these operators; at the others a sample was decided, and less of it executed.
+            these operators; at the last every case was executed, and at those before a sample. At the others a sample
+            was decided, and less of it executed.
         operators: of which that is so.
     """
 
@@ -510,7 +511,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         environment: Python, NumPy, operating system, processor.
         run: what was asked for, and when it ran.
         counts: cases by verdict.
-        executed: where every case of which operators was executed; empty where that was at every level.
+        executed: where every case of which operators was decided; empty where they were executed at every level.
         matrix: a cell for each operator at each level asked for.
         rules: every rule of the operators asked for, and how often it was held against the backend.
         decisions: cases by rule, decision expected, decision given and verdict.

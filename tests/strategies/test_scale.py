@@ -21,7 +21,7 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.engine import Engine, level_of_scale
+from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.exchange.corpus import Header
 from dml_conformance.conformance.gate import suite
 from dml_conformance.conformance.judge.batch import MOST_CASES
@@ -34,7 +34,6 @@ from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.spec.validator import Outcome, decide
-from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.scale import PLACES, Reach, scale_cases
 from dml_conformance.strategies.values import FAR, FAR_NEGATIVE, NUMPY_TYPE, OVERLAPPING, buffer_size, materialize
 
@@ -285,19 +284,13 @@ def test_scale_is_judged_at_the_newest_level_that_is_claimed(
 ) -> None:
     claims = claiming(tuple(map(Level.parse, claimed)))
     at = [Level.parse(label) for label in levels]
-    assert level_of_scale("TILE", at, claims) is Level.parse(wanted)
     engine = Engine(Judge(ReferenceBackend(), "mine", claims=claims), ("TILE", "GATHER"), at, BUDGETS["quick"], 0)
     origins = [case.origin.split("/") for case in engine.cases(Phase.BOUNDARIES)]
     scale = [(operator, level) for operator, level, kind, *_ in origins if kind == "scale"]
     assert set(scale) == {("TILE", wanted), ("GATHER", wanted)}
     first = next(n for n, origin in enumerate(origins) if origin[2] == "scale")
     plan = engine.plans[0]
-    plain = [
-        case
-        for level in plan.levels
-        for case in plan.sample(boundary_cases("TILE", level), level, 0)
-        if level <= Level.parse(wanted)
-    ]
+    plain = [case for level in plan.levels for case in plan.boundaries(level, 0) if level <= Level.parse(wanted)]
     assert first == len(plain)  # after the others of its operator and level
 
 

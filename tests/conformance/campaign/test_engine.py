@@ -17,7 +17,7 @@ from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
 from dml_conformance.conformance.campaign.engine import Engine, example_cases
-from dml_conformance.conformance.campaign.plan import Share
+from dml_conformance.conformance.campaign.plan import OperatorPlan, Share
 from dml_conformance.conformance.judge import search as search_module
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
@@ -72,9 +72,12 @@ def test_every_phase_does_its_share(honest: list[Record]) -> None:
         for level in LEVELS:
             cell = (operator, level.label)
             is_newest = level is LEVELS[-1]
-            assert counts[Phase.EXAMPLES, *cell] == len(example_cases(operator, level))
+            plan = OperatorPlan.of(operator, LEVELS, LEVELS)
+            examples = plan.sample(example_cases(operator, level).values(), level, 0)
             scale = scale_cases(operator, level, SMALL.reach) if is_newest else ()
-            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in chain(boundary_cases(operator, level), scale))
+            assert counts[Phase.EXAMPLES, *cell] == sum(1 for _ in examples)
+            assert counts[Phase.BOUNDARIES, *cell] == sum(1 for _ in chain(plan.boundaries(level, 0), scale))
+            assert is_newest <= (counts[Phase.EXAMPLES, *cell] == len(example_cases(operator, level)))
             assert counts[Phase.SWEEP, *cell] == (SMALL.sweep if is_newest else 7)
     searched = Counter(
         (record.operator, record.level, record.rule) for record in honest if record.phase is Phase.SEARCH
@@ -171,7 +174,8 @@ def test_a_refusal_of_what_is_valid_is_found_and_shrunk() -> None:
         if record.phase is Phase.SEARCH and record.case_json["rule"] == "DESCRIPTOR.acceptance"
     ]
     desc = Case.from_json(smallest.case_json).desc
-    assert [tensor.sizes for _, tensor in mutants.tensors(desc)] == [(1,), (1,)]
+    # At the first level that it was found at, whose tensors have 4 dimensions at least.
+    assert (smallest.level, [tensor.sizes for _, tensor in mutants.tensors(desc)]) == ("2_1", [(1,) * 4] * 2)
     assert desc.input_tensor.flags == 1  # type: ignore[attr-defined]
 
 
@@ -197,7 +201,7 @@ def test_a_smaller_refusal_is_looked_for_among_valid_cases() -> None:
 
 
 def test_the_search_finds_what_the_boundaries_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dml_conformance.conformance.campaign.engine.boundary_cases", lambda operator, level: iter(()))
+    monkeypatch.setattr("dml_conformance.conformance.campaign.plan._boundary_cases", lambda operator, level: ())
     monkeypatch.setattr(
         "dml_conformance.conformance.campaign.engine.scale_cases", lambda operator, level, reach: iter(())
     )

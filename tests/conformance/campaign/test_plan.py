@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from dml_conformance.conformance.campaign.plan import DECIDED_OF, EXECUTED_OF, O
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operators
@@ -25,7 +27,7 @@ from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 
 LEVELS = tuple(Level)
-BETWEEN = Level.L5_1  # an epoch of no operator here
+BETWEEN, EPOCH = Level.L5_1, Level.L2_1  # of TILE
 
 
 @cache
@@ -85,36 +87,47 @@ def test_each_rule_is_searched_for_once(operator: str) -> None:
 
 def sampled(operator: str, seed: int, level: Level = BETWEEN) -> list[Case]:
     plan = OperatorPlan.of(operator, LEVELS, LEVELS)
-    assert level in plan.sampled
+    assert level is not plan.newest
     return list(plan.sample(boundaries(operator, level), level, seed))
+
+
+def traits(cases: Iterable[Case]) -> set[object]:
+    """Rules that are broken; data types and dimension counts that are valid."""
+    valid = [slot for case in cases if case.outcome is Outcome.ACCEPT for slot in slots(case.desc)]
+    return (
+        {(case.rule, case.outcome) for case in cases if case.outcome is not Outcome.ACCEPT}
+        | {(slot.key, slot.tensor.data_type) for slot in valid}
+        | {(slot.key, len(slot.tensor.sizes)) for slot in valid}
+    )
+
+
+def executed(cases: Iterable[Case]) -> list[Case]:
+    return [case for case in cases if case.data is not None]
 
 
 @pytest.mark.parametrize("operator", ["TILE", "GATHER_ND"])
 def test_a_sample_has_every_rule_type_and_dimension_count(operator: str) -> None:
-    def traits(cases: Any) -> set[object]:
-        valid = [(c, s) for c in cases if c.outcome is Outcome.ACCEPT for s in slots(c.desc)]
-        return (
-            {(c.rule, c.outcome) for c in cases if c.outcome is not Outcome.ACCEPT}
-            | {(s.key, s.tensor.data_type) for _, s in valid}
-            | {(s.key, len(s.tensor.sizes)) for _, s in valid}
-        )
-
     sample = sampled(operator, 0)
     assert traits(sample) == traits(boundaries(operator))
     assert len(sample) < len(boundaries(operator)) / 4
     decided = [case.desc for case in sample if case.data is None]
     assert len(set(decided)) == len(decided)
-    assert 0 < sum(case.data is not None for case in sample) < len(sample) / 4
+    assert 0 < len(executed(sample)) < len(sample) / 4
 
 
-def test_over_the_seeds_every_case_is_executed() -> None:
-    executed = {
-        (case.desc, str(case.data))
-        for seed in range(DECIDED_OF * EXECUTED_OF)
-        for case in sampled("TILE", seed)
-        if case.data is not None
-    }
-    assert executed == {(case.desc, str(case.data)) for case in boundaries("TILE") if case.data is not None}
+@pytest.mark.parametrize("operator", ["TILE", "GEMM"])
+def test_an_epoch_before_the_newest_is_decided_and_a_sample_executed(operator: str) -> None:
+    level = OperatorPlan.of(operator, LEVELS, LEVELS).executed[-2]
+    every, sample = boundaries(operator, level), sampled(operator, 0, level)
+    assert {case.desc for case in sample} == {case.desc for case in every}
+    assert traits(executed(sample)) == traits(executed(every))
+    assert len(executed(sample)) < len(executed(every)) / 3
+
+
+@pytest.mark.parametrize(("level", "seeds"), [(BETWEEN, DECIDED_OF * EXECUTED_OF), (EPOCH, EXECUTED_OF)])
+def test_over_the_seeds_every_case_is_executed(level: Level, seeds: int) -> None:
+    found = {(case.desc, str(case.data)) for seed in range(seeds) for case in executed(sampled("TILE", seed, level))}
+    assert found == {(case.desc, str(case.data)) for case in executed(boundaries("TILE", level))}
 
 
 def test_samples_take_turns_from_level_to_level() -> None:
@@ -132,7 +145,7 @@ BUDGET = Budget("", search=1, sweep=0, large_bytes=MIB, large_device_bytes=MIB, 
 
 def failed(backend: ReferenceBackend, seed: int = 0) -> set[tuple[str, str]]:
     """Phase and level of what failed."""
-    engine = Engine(Judge(backend, "mine"), ("TILE",), (Level.L5_0, BETWEEN, Level.L6_4), BUDGET, seed)
+    engine = Engine(Judge(backend, "mine"), ("TILE",), (EPOCH, Level.L5_0, BETWEEN, Level.L6_4), BUDGET, seed)
     return {(r.phase, r.level) for r in records_left(engine) if r.verdict in NOT_CONFORMANT}
 
 
@@ -147,11 +160,12 @@ def test_a_wrong_decision_at_one_level_is_found_there() -> None:
     assert failed(RefusesAllOfIt()) == {(Phase.BOUNDARIES, BETWEEN.label), (Phase.SEARCH, BETWEEN.label)}
 
 
-def test_a_wrong_value_at_one_level_is_found_there() -> None:
+@pytest.mark.parametrize(("wrong", "data_type"), [(BETWEEN, None), (EPOCH, DataType.FLOAT16)])
+def test_a_wrong_value_at_one_level_is_found_there(wrong: Level, data_type: DataType | None) -> None:
     class WrongThere(ReferenceBackend):
         def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
             super().execute(desc, level, inputs, outputs)
-            if level is BETWEEN:
+            if level is wrong and data_type in (None, desc.input_tensor.data_type):
                 outputs["output_tensor"].view[:1] ^= 1
 
-    assert (Phase.BOUNDARIES, BETWEEN.label) in failed(WrongThere())
+    assert (Phase.BOUNDARIES, wrong.label) in failed(WrongThere())
