@@ -103,6 +103,29 @@ def test_golden_bytes(pattern: str) -> None:
     assert digest.hexdigest() == GOLDEN[pattern], "the bytes of a pattern have changed; reported cases mean others now"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "signed", "unsigned"),
+    [
+        ("ramp", "21436587", "21436587"),
+        ("scales", "44132241", "44132241"),
+        ("moderate", "9d2de222", "9323e22e"),
+        ("random-bits", "035d9e22", "035d9e22"),
+        ("small-integers", "30312cd1", "74756015"),
+        ("critical", "21d3fe10", "21c3ed0f"),
+    ],
+)
+def test_golden_bytes_of_halves(pattern: str, signed: str, unsigned: str) -> None:
+    """Two elements in each byte, the first in its low half, as the page of DML_TENSOR_DATA_TYPE has them."""
+    for data_type, content in ((DataType.INT4, signed), (DataType.UINT4, unsigned)):
+        assert fill(TensorDesc.of(data_type, (5,)), Recipe(pattern, 1)).tobytes().hex() == content
+
+
+def test_listed_halves_are_packed_low_half_first() -> None:
+    content = fill(TensorDesc.of(DataType.INT4, (5,)), Recipe("explicit", values=(1, -2, 3, -4, 5)))
+    assert content[:2].tobytes().hex() == "e1c3"
+    assert content[2] & 15 == 5
+
+
 @pytest.mark.parametrize("data_type", MOVED)
 def test_products_of_factors_neither_vanish_nor_overflow(data_type: DataType) -> None:
     factors = bits(data_type, "factors", 4000, 7).view(NUMPY_TYPE[data_type])

@@ -14,7 +14,8 @@ from family_cases import assert_conforms, boundary_runs, is_right, small_runs, t
 from msgspec.structs import replace
 from onnx_node import computed, elements
 
-from dml_conformance.backends.base import Binding
+from dml_conformance.backends.base import Backend, Binding
+from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.conformance.judge.memory import CaseMemory
 from dml_conformance.spec import nibbles
@@ -131,6 +132,18 @@ def test_the_first_of_two_elements_is_in_the_low_half_of_a_byte(kind: str) -> No
     )
     assert run.expected["output_tensor"].values.view(np.float32).tolist() == [1, 2, 3, 4, 5]
     assert_conforms(TORCH, run)
+
+
+@pytest.mark.parametrize("backend", [TORCH, ReferenceBackend()], ids=["torch", "reference"])
+@pytest.mark.parametrize(("kind", "written"), [("INT4", "e1c3a5"), ("UINT4", "0103a5")])
+def test_the_first_of_two_results_goes_to_the_low_half_of_a_byte(kind: str, written: str, backend: Backend) -> None:
+    """The half that an odd count leaves over is the memory's own."""
+    desc = described(QUANTIZE, kind, "FLOAT32", (5,), (1,), has_zero_point=False)
+    x = np.array([1, -2, 3, -4, 5], np.float32)
+    run = with_values(desc, HIGHEST, **{"input_tensor": x, "quantization_tensors[0]": np.ones(1, np.float32)})
+    held = np.full(4, 0xA5, np.uint8)
+    backend.execute(desc, HIGHEST, run.bindings, {"output_tensor": Binding(held, 0, 4)})
+    assert held.tobytes().hex() == f"{written}a5"
 
 
 def test_strides_of_elements_of_4_bits_count_elements() -> None:
