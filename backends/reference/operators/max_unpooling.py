@@ -13,7 +13,7 @@ from dml_conformance.spec.expectation import Expectation
 def max_unpooling(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     """output = 0; output[indices[c...]] = input[c...], the output taken for one row.
 
-    Where several indices name a place, any of the input will do. An index beyond the output is left out.
+    Where several indices name a place, any of the input will do; an index beyond the output may write anywhere.
     """
     elements = arrays["input_tensor"].reshape(-1)
     indices = as_numbers(arrays["indices_tensor"], desc.indices_tensor.data_type).reshape(-1)
@@ -22,6 +22,8 @@ def max_unpooling(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     places = indices[inside].astype(np.int64)
     values[places] = elements[inside]
     sizes = desc.output_tensor.sizes
+    if not inside.all():
+        return {"output_tensor": Expectation(values.reshape(sizes), free=np.ones(sizes, np.bool_))}
     named, times = np.unique(places, return_counts=True)
     if (times == 1).all():
         return {"output_tensor": Expectation(values.reshape(sizes))}

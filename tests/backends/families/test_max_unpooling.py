@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, small_runs, with_values
+from family_cases import Run, assert_conforms, executed, small_runs, with_values
 
+from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.reports.model.records import Phase, Verdict
+from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.values import EXPLICIT, Recipe
 
 NAME = "MAX_UNPOOLING"
 CLASSES: Any = descriptor_classes()
@@ -44,10 +50,14 @@ def test_the_reference_agrees_with_the_pages_words() -> None:
     assert met
 
 
-def unpooled(values: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+def unpooling(values: Any, indices: Any, sizes: tuple[int, ...]) -> Run:
     tensors = [TensorDesc.of(DataType.INT16, values.shape), TensorDesc.of(DataType.UINT64, values.shape)]
     desc = CLASSES[NAME](*tensors, TensorDesc.of(DataType.INT16, sizes))
-    run = with_values(desc, HIGHEST, input_tensor=values, indices_tensor=indices)
+    return with_values(desc, HIGHEST, input_tensor=values, indices_tensor=indices)
+
+
+def unpooled(values: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    run = unpooling(values, indices, sizes)
     assert_conforms(TorchBackend("cpu"), run)
     assert run.expected["output_tensor"].open is None
     return run.expected["output_tensor"].values.view(np.int16)
@@ -75,9 +85,19 @@ def test_the_inputs_order_does_not_matter() -> None:
     assert np.array_equal(unpooled(values, places, (1, 2, 5, 6)), unpooled(VALUES, PLACES, (1, 2, 5, 6)))
 
 
-def test_an_index_beyond_the_output_writes_nothing() -> None:
-    """No page says so; but neither torch nor the reference may break, or write elsewhere in memory."""
-    beyond = PLACES.copy()
-    beyond[0, 0, 0] = (60, 61, 2**63, 2**64 - 1)
-    output = unpooled(VALUES, beyond, (1, 2, 5, 6))
-    assert np.count_nonzero(output) == VALUES.size - 4
+@pytest.mark.parametrize("beyond", [60, 61, 2**63, 2**64 - 1])
+def test_an_index_beyond_the_output_leaves_all_of_it_open(beyond: int) -> None:
+    """No page says what it does; but neither torch nor the reference may break, or write elsewhere in memory."""
+    places = PLACES.copy()
+    places[0, 0, 0, 1] = beyond
+    run = unpooling(VALUES, places, (1, 2, 5, 6))
+    free = run.expected["output_tensor"].free
+    assert free is not None
+    assert free.all()
+    for backend in (TorchBackend("cpu"), ReferenceBackend()):
+        listed = {"input_tensor": VALUES, "indices_tensor": places}
+        data = {key: Recipe(EXPLICIT, values=tuple(array.reshape(-1).tolist())) for key, array in listed.items()}
+        case = Case.of(run.desc, HIGHEST, data, rule="MAX_UNPOOLING.values")
+        assert Judge(backend, "any").record(case, Phase.EXAMPLES).verdict is Verdict.PASS
+        output = executed(backend, run)["output_tensor"].reshape(-1)
+        assert np.count_nonzero(output) == VALUES.size - 1
