@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import re
@@ -17,14 +16,13 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
-from xml.etree import ElementTree
 
 import psutil
 import pytest
 from backend_files import write_harmful_backend
 from five_operators import TileDesc
 from judged_tasks import judge_tasks
-from places import ROOT, SUPPORT
+from places import SUPPORT
 from sweep_support import blocks, digest_of, untimed
 
 from dml_conformance.backends.base import Capabilities
@@ -593,23 +591,3 @@ def test_the_devices_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend_devices("torch:cuda:1") == backend_devices("torch:cpu") == backend_devices("reference") == ()
     monkeypatch.setattr(device.torch.cuda, "is_available", lambda: False)
     assert backend_devices("torch:cuda") == backend_devices("torch") == ()
-
-
-# --- the long sweep ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_long_sweep_in_short(tmp_path: Path) -> None:
-    """The command that does it with a million cases."""
-    figures, drawing = tmp_path / "figures.json", tmp_path / "drawing.svg"
-    command = [sys.executable, ROOT / "benchmarks" / "kill_sweep.py", "--backend", "reference", "--operator", "TILE"]
-    command += ["--cases", "6000", "--every", "2000", "--json", figures, "--svg", drawing]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(figures.read_text(encoding="utf-8"))
-    quiet, disturbed = found["runs"]["undisturbed"], found["runs"]["disturbed"]
-    assert quiet["digest"] == disturbed["digest"]
-    assert (quiet["killed"], disturbed["killed"]) == ([], [2000, 4000])
-    assert (quiet["losses"], set(disturbed["losses"])) == ({}, {"died of SIGKILL"})
-    assert disturbed["samples"][-1][0] == 6000
-    assert len(ElementTree.parse(drawing).findall(".//{*}polyline")) == 6
