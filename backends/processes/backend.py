@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import partial, partialmethod
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -107,8 +107,8 @@ class IsolatedBackend:
         self.limits = limits
         self.tally = LossTally()
         self._lost: list[Loss] = []  # that nobody has asked for yet
-        self._new_pool = partial(_ProcessPool, name, limits, Origin.here(), self._lost.append)
-        self._processes = self._new_pool()
+        self._new_holder = partial(_ProcessHolder, name, limits, Origin.here(), self._lost.append)
+        self._processes = self._new_holder()
         weakref.finalize(self, self._processes.end)
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
@@ -181,7 +181,7 @@ class IsolatedBackend:
             GivenUp: there is none.
         """
         aside = self._processes, self._known, self._prefetches
-        self._processes = self._new_pool()
+        self._processes = self._new_holder()
         self._forget()
         try:
             try:
@@ -388,7 +388,7 @@ class IsolatedBackend:
             answer = process.ask(content, doing, decode, shared=shared, seconds=seconds)
         except BaseException as error:
             self._forget()
-            self._processes.lose()
+            self._processes.end()
             if isinstance(error, ProcessLost):
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
@@ -402,7 +402,7 @@ class IsolatedBackend:
             return process
         if reason := why_given_up(self.tally):
             raise GivenUp(reason)
-        return self._processes.replace(is_losing=self.tally.lost > 0)
+        return self._processes.replace()
 
     def _forget(self) -> None:
         """A new process knows nothing, and has nothing that was timed."""
@@ -469,12 +469,11 @@ class _BlamedDecision(NamedTuple):
         return self.desc is desc and self.level is level
 
 
-class _ProcessPool:
-    """The process that a backend runs in, and after the first loss one that is ready to take its place."""
+class _ProcessHolder:
+    """The process that a backend runs in, and those that take its place."""
 
     def __init__(self, name: str, limits: Limits, origin: Origin, lose: Callable[[Loss], None]) -> None:
         self.current: BackendProcess | None = None
-        self._spare: BackendProcess | None = None
         self._name = name
         self._new = partial(BackendProcess, name, limits, origin)
         self._lose = lose  # is told of what is lost while it starts
@@ -485,9 +484,8 @@ class _ProcessPool:
         Raises:
             BackendError: there is none.
         """
-        process, self._spare = self._spare, None
         try:
-            process = process or self._new()
+            process = self._new()
             hello = process.hello()
         except ProcessLost as lost:
             self._lose(lost.loss)
@@ -500,11 +498,8 @@ class _ProcessPool:
         self.current = process
         return hello
 
-    def replace(self, *, is_losing: bool) -> BackendProcess:
+    def replace(self) -> BackendProcess:
         """A new process, in place of one that was lost or closed.
-
-        Args:
-            is_losing: whether the next one is likely to be needed soon.
 
         Raises:
             GivenUp: none starts.
@@ -517,23 +512,13 @@ class _ProcessPool:
                 if not tries_left:
                     raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
         assert self.current is not None
-        with suppress(OSError):
-            if is_losing and self._spare is None:
-                self._spare = self._new()
         return self.current
 
-    def lose(self) -> None:
-        """Have done with the process."""
+    def end(self) -> None:
+        """End the process at once."""
         if self.current is not None:
             self.current.end()
             self.current = None
-
-    def end(self) -> None:
-        """End them at once."""
-        for process in (self.current, self._spare):
-            if process is not None:
-                process.end()
-        self.current = self._spare = None
 
     def close(self) -> None:
         """Let the process end by itself."""
