@@ -113,8 +113,7 @@ class OperatorPlan:
         same = [each for each in self.complete if epoch_of(each) == epoch_of(level)]
         standing = level if level in same else same[0]
         for case in self.sample(_boundary_cases(self.operator, standing), level, seed):
-            origin = case.origin.replace(f"/{standing}/", f"/{level}/", 1)
-            yield case if level is standing else msgspec.structs.replace(case, level=level, origin=origin)
+            yield case if level is standing else moved(case, level)
 
     def sample(self, cases: Iterable[Case], level: Level, seed: int) -> Iterator[Case]:
         """What of a level's cases is left: all of them where they are executed.
@@ -154,6 +153,15 @@ def planned(
 def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]:
     """By operator the levels where every case is decided, as a campaign has them on record."""
     return {plan.operator: tuple(level.label for level in plan.executed) for plan in plans}
+
+
+def moved(case: Case, level: Level) -> Case:
+    """A case at another level. An activation that came with a level between is refused below it, which is decided."""
+    origin = case.origin.replace(f"/{case.level}/", f"/{level}/", 1)
+    again = Case.of(case.desc, level, case.data, rule=case.rule, origin=origin, placement=case.placement)
+    if again.outcome is case.outcome:
+        return again
+    return msgspec.structs.replace(again, data=None, rule=next(iter(again.broken), ACCEPTANCE), placement=None)
 
 
 def decision_alone(case: Case) -> Case:

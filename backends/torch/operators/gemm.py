@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.backends.torch.operators._fused import ALONG_AXES, activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
 
 _TRANSPOSED = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
@@ -24,8 +24,9 @@ def gemm(desc: Any, tensors: Tensors) -> Tensors:
     found, c = torch.matmul(a.float(), b.float()), tensors.get("c_tensor")
     if c is not None and c.shape != found.shape:
         raise PlanError(f"CTensor has sizes {tuple(c.shape)}, the product {tuple(found.shape)}")
-    if found.is_meta:
-        return {"output_tensor": found}
+    if found.is_meta:  # most activations fit any sizes
+        along_axes = getattr(desc.fused_activation, "operator", "") in ALONG_AXES
+        return {"output_tensor": activated(desc.fused_activation, found) if along_axes else found}
     found = found * desc.alpha
     if c is not None:
         found = found + c.float() * desc.beta
