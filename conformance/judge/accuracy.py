@@ -17,6 +17,7 @@ from dml_conformance.spec.expectation import Bits, Expectation, Mask, Numbers
 # A wrong result is inaccurate where it is no farther from the exact value than so many times what the bound allows, and
 # than this part of the value, unless it is a few times that alone; another wrong result is a wrong value.
 NEAR, NEAR_PART, NEAR_TIMES = 1024.0, 1 / 64, 4.0
+MOST_USED = 1e6  # times what the bound allows: beyond it numbers say nothing
 
 
 def near(actual: Bits, expected: Expectation, data_type: DataType) -> Mask:
@@ -42,30 +43,50 @@ def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
 
 
 def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:
-    """The errors of a case's results; None where none of them is one of arithmetic on numbers that are exact.
+    """The errors of a case's results; None where none of them is one of arithmetic.
 
     Args:
         parts: elements of outputs as they are, what is right of them, and their type.
     """
     counts: Counter[int] = Counter()
     magnitudes: dict[int, float] = {}
-    largest = 0.0
+    largest = used = 0.0
     for actual, expected, data_type in parts:
         within = expected.within
-        if within is None or within.exact is None or within.argument is None:
+        if within is None or within.exact is None:
             continue
         error = ulps(actual, within.exact, data_type)
         is_known = np.isfinite(error) & within.counts
-        error, least = error[is_known], int(np.finfo(NUMBERS[data_type]).minexp)
-        if not error.size:
+        if not is_known.any():
             continue
+        used = max(used, _used(actual, expected, data_type, is_known))
+        if within.argument is None:
+            continue
+        error, least = error[is_known], int(np.finfo(NUMBERS[data_type]).minexp)
         largest = max(largest, float(error.max()))
         every = np.bincount(_bins_of(error) - LEAST_BIN)
         bins = np.flatnonzero(every)
         counts.update(dict(zip((bins + LEAST_BIN).tolist(), every[bins].tolist(), strict=True)))
         for power, most in _by_magnitude(within.argument[is_known], error, least):
             magnitudes[power] = max(most, magnitudes.get(power, most))
-    return Errors(largest, tuple(sorted(counts.items())), tuple(sorted(magnitudes.items()))) if counts else None
+    if not counts and not used:
+        return None
+    return Errors(largest, tuple(sorted(counts.items())), tuple(sorted(magnitudes.items())), brief(used))
+
+
+def _used(actual: Bits, expected: Expectation, data_type: DataType, is_known: Mask) -> float:
+    """The largest part of the way from the nearest number to the last one that is right that results went."""
+    within = expected.within
+    is_other = is_known & (actual != expected.values)
+    if within is None or within.exact is None or not is_other.any():
+        return 0.0
+    parts = (actual, expected.values, within.low, within.high)
+    found, nearest, low, high = (part[is_other].view(NUMBERS[data_type]).astype(np.float64) for part in parts)
+    exact = within.exact[is_other]
+    with np.errstate(all="ignore"):
+        least, end = np.abs(nearest - exact), np.where(found > exact, high, low)
+        used = (np.abs(found - exact) - least) / (np.abs(end - exact) - least)
+    return float(np.nan_to_num(used, nan=0.0, posinf=MOST_USED).clip(0.0, MOST_USED).max())
 
 
 def _bins_of(error: Any) -> Any:
@@ -102,6 +123,8 @@ class PossibleErrors:
             return f"{sum(counts)} results; expected from {self._least_count} to {self._most_count}"
         if errors and not errors.largest <= self._largest:
             return f"an error of {errors.largest:g} ULP, where up to {self._largest:g} ULP are right"
+        if errors and not errors.used <= 1:
+            return f"an error of {errors.used:g} of what its bound allows"
         if errors and errors.bins and errors.bins[-1][0] != _bins_of(errors.largest):
             return f"an error of {errors.largest:g} ULP, which no bin has counted"
         return ""

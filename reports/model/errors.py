@@ -29,23 +29,26 @@ class Errors(msgspec.Struct, frozen=True, omit_defaults=True):
             of the bin before.
         magnitudes: powers of two, ascending, and the largest error, in ULP, of results whose argument's size is rounded
             down to each; that of 0 and of subnormal arguments is the least.
+        used: the largest part of what the bound allows beyond rounding: 0 is the nearest number, 1 the last one that
+            is right, more is wrong. It is known of all arithmetic, the rest where no argument was rounded before.
     """
 
     largest: float
     bins: tuple[tuple[int, int], ...] = ()
     magnitudes: tuple[tuple[int, float], ...] = ()
+    used: float = 0.0
 
 
 class ErrorCounts:
     """The errors of all results of an operator and data type."""
 
     def __init__(self) -> None:
-        self.largest = 0.0
+        self.largest = self.used = 0.0
         self.bins: Counter[int] = Counter()
         self.magnitudes: dict[int, float] = {}
 
     def add(self, errors: Errors) -> None:
-        self.largest = max(self.largest, errors.largest)
+        self.largest, self.used = max(self.largest, errors.largest), max(self.used, errors.used)
         self.bins.update(dict(errors.bins))
         for power, largest in errors.magnitudes:
             self.magnitudes[power] = max(self.magnitudes.get(power, 0.0), largest)

@@ -664,7 +664,8 @@ class Summary(Consumer):
     def least_accurate(self) -> list[tuple[str, str, ErrorCounts]]:
         """Operators and data types with the errors of their results, the largest error first."""
         place = {operator: i for i, operator in enumerate(self.campaign.operators)}
-        found = sorted(self.errors.items(), key=lambda item: (-item[1].largest, place[item[0][0]], item[0][1]))
+        counted = [item for item in self.errors.items() if item[1].count]
+        found = sorted(counted, key=lambda item: (-item[1].largest, place[item[0][0]], item[0][1]))
         return [(operator, data_type, errors) for (operator, data_type), errors in found]
 
     def not_claimed(self) -> Unclaimed:

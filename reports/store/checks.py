@@ -134,7 +134,7 @@ def check_record(record: Record) -> None:
 
 
 def _is_right(errors: Errors) -> bool:
-    sizes = [errors.largest, *(largest for _, largest in errors.magnitudes)]
+    sizes = [errors.largest, errors.used, *(largest for _, largest in errors.magnitudes)]
     return (
         all(0 <= size < math.inf for size in sizes)
         and all(LEAST_BIN <= place <= MOST_BIN and count > 0 for place, count in errors.bins)

@@ -593,7 +593,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             ],
             failures=[_failure(group, campaign.levels) for group in summary.failure_groups(*FailureKind)],
             observed=_observed(summary),
-            accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items())],
+            accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items()) if errors.count],
             throughput=[_read_from(row, Speed, output_bytes=row.output_bytes) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=_losses(summary),

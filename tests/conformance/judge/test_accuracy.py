@@ -14,12 +14,12 @@ from sweep_support import sweep
 
 from dml_conformance.backends.base import Execution
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.judge.accuracy import PossibleErrors, errors_of, near, ulps
+from dml_conformance.conformance.judge.accuracy import MOST_USED, PossibleErrors, errors_of, near, ulps
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.compare import compare
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.model.errors import LEAST_BIN
+from dml_conformance.reports.model.errors import LEAST_BIN, Errors
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
 from dml_conformance.spec.case import Case, Recipe
@@ -177,6 +177,29 @@ def test_errors_are_counted_by_their_size_and_by_that_of_the_argument() -> None:
     assert errors.magnitudes == ((-126, 1.0), (0, 3.0), (2, 2.0))
 
 
+def test_the_part_of_the_bound_that_results_need_is_counted_from_the_nearest_number() -> None:
+    exact = np.array([1.0, 1.0 + 0.25 * 2.0**-23, 3.0])
+    expected = within_one(exact)
+    assert expected.within is not None
+    within = expected.within
+    four = within._replace(high=moved(exact, 4))
+    for bound, away, used in (
+        (within, [0, 0, 0], 0.0),
+        (within, [0, 1, 0], 1.0),
+        (four, [2, 0, 0], 0.5),
+        (four, [0, 2, 0], 1.5 / 3.5),
+        (four, [4, 0, 1], 1.0),
+        (four, [8, 0, 0], 2.0),
+        (within._replace(low=moved(exact, 0), high=moved(exact, 0)), [0, 0, 1], MOST_USED),
+    ):
+        errors = errors_of([(moved(exact, away), expected._replace(within=bound), DataType.FLOAT32)])
+        assert errors is not None
+        assert errors.used == pytest.approx(used, rel=1e-3), away
+    # Of what was rounded before the errors are not counted, but what of its bound is needed is known.
+    chained = expected._replace(within=four._replace(argument=None))
+    assert errors_of([(moved(exact, [2, 0, 0]), chained, DataType.FLOAT32)]) == Errors(0.0, used=0.5)
+
+
 def test_errors_of_several_outputs_are_those_of_one() -> None:
     exact = np.array([1.0, 3.0])
     one, other = within_one(exact[:1]), within_one(exact[1:])
@@ -244,4 +267,4 @@ def test_any_case_has_the_same_errors_one_by_one_and_in_a_batch() -> None:
 def test_what_scale_bias_rounded_before_is_not_counted() -> None:
     (record,) = both_ways(0, case_of(*EIGHTS, scale_bias=ScaleBias(0.5, 1.0)))
     assert record.verdict is Verdict.PASS
-    assert record.errors is None
+    assert record.errors is None or (record.errors.bins, record.errors.magnitudes) == ((), ())

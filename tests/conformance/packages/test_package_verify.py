@@ -272,6 +272,7 @@ def test_a_package_of_an_inaccurate_backend_held_to_another_profile_verifies(ina
         (Errors(1.0, ((0, 10),)), "0 results; expected from "),
         (Errors(99.0, ((27, 1),)), "errors: an error of 99 ULP, where up to "),
         (Errors(0.5, ((0, 1),)), "errors: an error of 0.5 ULP, which no bin has counted"),
+        (Errors(0.5, ((-4, 1),), used=2.0), "errors: an error of 2 of what its bound allows"),
     ],
 )
 def test_errors_that_no_right_results_have_are_found(
@@ -281,7 +282,7 @@ def test_errors_that_no_right_results_have_are_found(
     def forge_passes(records: list[Record]) -> list[Record]:
         return [
             replace(record, errors=errors and counted(errors, record.errors))
-            if record.errors and record.verdict is Verdict.PASS
+            if record.errors and record.errors.bins and record.verdict is Verdict.PASS
             else record
             for record in records
         ]
