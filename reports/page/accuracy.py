@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.errors import ErrorCounts
@@ -38,6 +37,11 @@ class AccuracyRow:
         """In ULP, of all campaigns."""
         return max(errors.largest for errors in self.errors if errors is not None)
 
+    @property
+    def used(self) -> float:
+        """The largest part of what the bound allows, of all campaigns."""
+        return max(errors.used for errors in self.errors if errors is not None)
+
 
 @dataclass(frozen=True)
 class ErrorCurve:
@@ -60,14 +64,16 @@ class ErrorPanel:
 
     Attributes:
         title: of the panel.
+        operator: its name.
         told: what it shows, in words.
-        largest: error, in ULP.
+        used: the largest part of what the bound allows that an error was.
         curves: one for each campaign and data type.
     """
 
     title: str
+    operator: str
     told: str
-    largest: float
+    used: float
     curves: Sequence[ErrorCurve]
 
 
@@ -95,7 +101,7 @@ class AccuracyResults:
 
     Attributes:
         profiles: whose bounds results were held to, with the labels of the campaigns.
-        rows: of the table, by operator.
+        rows: of the table, what needs most of its bound first.
         rows_left_out: for which it has no room.
         panels: of the plot.
         scale: of all panels.
@@ -105,7 +111,7 @@ class AccuracyResults:
     """
 
     profiles: Sequence[tuple[Profile, Sequence[str]]]
-    rows: Mapping[str, Sequence[AccuracyRow]]
+    rows: Sequence[AccuracyRow]
     rows_left_out: int
     panels: Sequence[ErrorPanel]
     scale: ErrorScale
@@ -131,11 +137,11 @@ def accuracy_results(campaigns: Sequence[tuple[str, Summary]]) -> AccuracyResult
         curves = [of for row in own for of in _drawn(row, labels)]
         room -= len(curves)
         if curves and room >= 0:
-            panels.append(_panel(one_line(operator, LONGEST_LABEL), curves, scale, kinds))
+            panels.append(_panel(operator, max(row.used for row in own), curves, scale, kinds))
     profiles = grouped(campaigns, lambda campaign: campaign[1].campaign.accuracy)
     return AccuracyResults(
         [(PROFILES[name], [label for label, _ in found]) for name, found in profiles.items()],
-        grouped(rows[:MAX_ROWS], lambda row: row.operator),
+        rows[:MAX_ROWS],
         len(rows[MAX_ROWS:]),
         panels,
         scale,
@@ -146,12 +152,15 @@ def accuracy_results(campaigns: Sequence[tuple[str, Summary]]) -> AccuracyResult
 
 
 def accuracy_rows(summaries: Sequence[Summary]) -> list[AccuracyRow]:
-    """For each operator and data type the errors in each campaign, in the order of the operators."""
+    """For each operator and data type the errors in each campaign, what needs most of its bound first."""
     order = distinct(summary.campaign.operators for summary in summaries)
     found = distinct(sorted(summary.errors) for summary in summaries)
     place = {operator: i for i, operator in enumerate(order)}
     rows = [AccuracyRow(*key, [summary.errors.get(key) for summary in summaries]) for key in found]
-    return sorted(rows, key=lambda row: (place.get(row.operator, len(place)), row.operator, row.data_type))
+    return sorted(
+        rows,
+        key=lambda row: (-row.used, -row.largest, place.get(row.operator, len(place)), row.operator, row.data_type),
+    )
 
 
 _Kind = tuple[str, str]  # label of a campaign, data type
@@ -174,8 +183,13 @@ def _marker(kind: int) -> str:
 
 
 def _panel(
-    title: str, curves: Sequence[tuple[_Kind, ErrorCounts]], scale: ErrorScale, kinds: Mapping[_Kind, int]
+    operator: str,
+    used: float,
+    curves: Sequence[tuple[_Kind, ErrorCounts]],
+    scale: ErrorScale,
+    kinds: Mapping[_Kind, int],
 ) -> ErrorPanel:
+    title = one_line(operator, LONGEST_LABEL)
     is_single = len({label for label, _ in kinds}) == 1
     lines, told = [], []
     for kind, errors in curves:
@@ -189,8 +203,8 @@ def _panel(
         path = path_through([(scale.across(power), scale.up(error)) for power, error in points])
         lines.append(ErrorCurve(kinds[kind], path, marked))
         told.append(f"{name} up to {ulp_text(worst[1])} about 2^{worst[0]}")
-    largest = max(chain.from_iterable(errors.magnitudes.values() for _, errors in curves))
-    return ErrorPanel(title, f"{title}, largest error by the size of the argument: {'; '.join(told)}", largest, lines)
+    told_of_all = f"{title}, largest error by the size of the argument: {'; '.join(told)}"
+    return ErrorPanel(title, operator, told_of_all, used, lines)
 
 
 def _thinned(magnitudes: Mapping[int, float]) -> list[_Point]:

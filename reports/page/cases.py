@@ -171,7 +171,10 @@ class Embedded:
 
 
 def embed(
-    campaigns: Mapping[str, Cases], budget: int, changes: Mapping[tuple[str, str], str] | None = None
+    campaigns: Mapping[str, Cases],
+    budget: int,
+    changes: Mapping[tuple[str, str], str] | None = None,
+    told: Mapping[str, Any] | None = None,
 ) -> Embedded:
     """The cases of campaigns, by label, in about `budget` characters.
 
@@ -180,13 +183,14 @@ def embed(
         budget: characters. Rows come first, some ten characters each and no more than about half of it; whole cases
             fill the rest.
         changes: what became of a case since the baseline, by label and the shown digits of its digest.
+        told: what else the page's script is told.
     """
     rows = _Rows(campaigns, changes or {}, min(MAX_ROWS, max(0, budget // _ROW_CHARACTERS)))
     columns = rows.columns()
     # Alike stands beside alike, which reads and compresses best.
     order = np.lexsort([column.codes for column in reversed(columns)] + [~rows.differs])
     listed = _packed(
-        _head(campaigns, columns, len(order))
+        _head(campaigns, columns, len(order), told or {})
         + b"".join(column.packed(order) for column in columns)
         + rows.digests(order)
     )
@@ -341,7 +345,7 @@ def _column(name: str, values: Sequence[Any], codes: npt.NDArray[Any], order: Se
     return _Column(name, [str(label) for label in labels], numbers[codes])
 
 
-def _head(campaigns: Mapping[str, Cases], columns: Sequence[_Column], rows: int) -> bytes:
+def _head(campaigns: Mapping[str, Cases], columns: Sequence[_Column], rows: int, told: Mapping[str, Any]) -> bytes:
     """What says how to read the rows, with the rules in words: its length in four bytes, then JSON."""
     rules = {rule["id"]: rule for cases in campaigns.values() for rule in cases.rules}
     text = _encode(
@@ -352,6 +356,7 @@ def _head(campaigns: Mapping[str, Cases], columns: Sequence[_Column], rows: int)
             "columns": [{"name": c.name, "width": c.width, "labels": c.labels} for c in columns],
             "differing": [str(verdict) for verdict in Verdict if verdict in DIFFERING],
             "rules": {i: [rule["statement"], rule["source"], rule["erratum"]] for i, rule in rules.items()},
+            **told,
         }
     )
     return struct.pack("<I", len(text)) + text

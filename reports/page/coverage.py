@@ -1,4 +1,4 @@
-"""Where the cases of a campaign lie thick or thin: by rule, phase, type, dimension count, level, layout and pattern."""
+"""Where the cases of a campaign lie thick or thin: by rule, type, dimension count, level, layout and pattern."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dml_conformance.reports.model.grouping import grouped
-from dml_conformance.reports.model.records import Phase
-from dml_conformance.reports.model.summary import FACETS, JUDGED, RuleCoverage, Summary
+from dml_conformance.reports.model.summary import FACETS, RuleCoverage, Summary
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, INDICES
 from dml_conformance.spec.registry import operators
@@ -57,16 +56,6 @@ class Heat:
         return cls(title, traits, columns, [(row, shaded(row)) for row in rows])
 
 
-def rules_by_phase(summary: Summary) -> Heat:
-    """How many cases each phase made about each rule."""
-    counts = {(rule, phase): test.counts.total() for (rule, phase), test in summary.sums("rule", "phase").items()}
-    rules = [rule["id"] for rule in summary.campaign.rules]
-    seen = {rule for rule, _ in counts}
-    phases = [str(phase) for phase in Phase if phase in summary.phases()]
-    rows = [*rules, *sorted(seen - {*rules, ""})]
-    return Heat.of("Rules by phase", ("rule", "phase"), rows, phases, counts)
-
-
 def types_by_rank_and_level(summary: Summary) -> list[tuple[str, Heat]]:
     """For each data type of the output how many judged, accepted cases had which dimension count at which level."""
     counts = summary.shapes
@@ -88,10 +77,11 @@ def by_subject(rules: Sequence[RuleCoverage]) -> dict[str, list[RuleCoverage]]:
 
 @dataclass(frozen=True)
 class Facet:
-    """Judged, accepted cases by one trait (rows) and operator (columns); None where an operator cannot have it."""
+    """Judged, accepted cases by operator (rows) and one trait (columns); None where an operator cannot have it."""
 
     title: str
-    rows: list[tuple[str, list[int | None]]]
+    values: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[int | None]]]
 
     @property
     def gaps(self) -> int:
@@ -100,18 +90,14 @@ class Facet:
 
 def facets(summary: Summary) -> list[Facet]:
     """The traits that cases can have, each with its counts."""
-    names = summary.campaign.operators
-    levels: dict[str, list[int | None]] = {level: [] for level in summary.campaign.levels}
-    for cell in summary.matrix():
-        levels[cell.level].append(sum(cell.counts[verdict] for verdict in JUDGED))
-    found = [Facet("Feature levels", list(levels.items()))]
+    found = []
     for facet, possible in _possible(summary).items():
         counts = summary.coverage[facet]
-        rows: list[tuple[str, list[int | None]]] = [
-            (value, [counts[value, name] if counts[value, name] or name in having else None for name in names])
-            for value, having in possible.items()
+        rows = [
+            (name, [counts[value, name] or (0 if name in having else None) for value, having in possible.items()])
+            for name in summary.campaign.operators
         ]
-        found.append(Facet(FACET_TITLES[facet], rows))
+        found.append(Facet(FACET_TITLES[facet], list(possible), rows))
     return found
 
 

@@ -39,7 +39,7 @@ from dml_conformance.reports.model.text import (
 )
 from dml_conformance.reports.page.accuracy import accuracy_results
 from dml_conformance.reports.page.cases import all_of, embed
-from dml_conformance.reports.page.coverage import by_subject, facets, rules_by_phase, types_by_rank_and_level
+from dml_conformance.reports.page.coverage import by_subject, facets, types_by_rank_and_level
 from dml_conformance.reports.page.drawing import PANEL
 from dml_conformance.reports.page.plots import measurement_text, speed_tables
 from dml_conformance.reports.page.report import CampaignReport
@@ -50,8 +50,11 @@ FIRST_GROUPS, FIRST_ROWS = 3, 20  # of these, what is not folded
 MAX_PAGE = 2_950_000  # bytes
 MAX_TOLD = 1000  # bytes of the sentences about what was left out
 # Scripts of every page, and of those that have cases, in the order in which they are put together.
-STATIC_SCRIPTS = ("copy", "fold", "map", "print")
-CASE_SCRIPTS = (*STATIC_SCRIPTS, "elements", "data", "json", "state", "list", "tensors", "case", "explorer")
+STATIC_SCRIPTS = ("copy", "fold", "map", "sort", "print")
+CASE_SCRIPTS = (
+    *STATIC_SCRIPTS,
+    *("elements", "data", "json", "state", "list", "tensors", "case", "operator", "search", "explorer", "start"),
+)
 MAX_REASON, BRIEF_REASON = 400, 120  # characters
 
 VERDICT_MEANINGS = {
@@ -87,7 +90,8 @@ def report_html(report: CampaignReport) -> str:
     # Once without the cases, to know how much room the rest leaves; what is told of them is no longer than this.
     carried = {"carried": all_of(report.cases), "cases_rows": "", "cases_whole": ""}
     bare = render("report.html.j2", CASE_SCRIPTS, **carried, **values)
-    embedded = embed(report.cases, MAX_PAGE - len(bare.encode()) - MAX_TOLD, report.change_of_case())
+    room = MAX_PAGE - len(bare.encode()) - MAX_TOLD
+    embedded = embed(report.cases, room, report.change_of_case(), report.of_operators())
     return render(
         "report.html.j2",
         CASE_SCRIPTS,
@@ -101,11 +105,9 @@ def report_html(report: CampaignReport) -> str:
 def _coverage(summary: Summary) -> Mapping[str, Any]:
     rules = summary.rule_coverage()
     return {
-        "operators": summary.campaign.operators,
         "rules": rules,
         "by_subject": by_subject(rules),
         "ways": Counter(coverage.ways for coverage in rules),
-        "heat": rules_by_phase(summary),
         "type_heats": types_by_rank_and_level(summary),
         "facets": facets(summary),
     }
@@ -173,6 +175,7 @@ def _environment() -> Environment:
         short=lambda text: one_line(text, MAX_REASON),
         brief=lambda text: one_line(text, BRIEF_REASON),
         to_cases=lambda traits: "#cases?" + urlencode({name: value for name, value in traits.items() if value}),
+        to_operator=lambda name: "#operator?" + urlencode({"operator": name}),
     )
     return environment
 

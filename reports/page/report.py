@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,7 @@ from dml_conformance.reports.model.text import count_of, counts_text, duration, 
 from dml_conformance.reports.page.cases import SHOWN_DIGITS, Cases
 from dml_conformance.reports.page.changes import CHANGE_MEANINGS, Answers, CaseChange, ChangeKind, changes, differing
 from dml_conformance.reports.store.results import Store, StoreError
+from dml_conformance.spec.errata import Resolution, errata
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome
@@ -42,6 +43,8 @@ from dml_conformance.spec.validator import Outcome
 MAX_FIRST = 5  # groups of failures named beside the matrix
 MAX_CASES = 4  # of a group of failures that are shown, beside the smallest one of each campaign
 
+# For each operator, for each campaign, a cell for each level or run; None where there was none.
+Matrix = Sequence[tuple[str, Sequence[tuple[str, Sequence["CampaignCell | None"]]]]]
 Tally = Counter[tuple[str, str, Verdict]]  # decisions: expected, answered, what came of it
 _CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
@@ -159,17 +162,30 @@ class DifferenceGroup:
         rule: that they are about.
         operator: "" for decisions.
         kind: of the failures.
+        operators: that it concerns.
+        levels: at which it was seen.
         count: cases in all campaigns.
         counts: the same, campaign by campaign and operator by operator.
         cases: the smallest one first, then the smallest ones of the other campaigns and operators.
+        breadth: at how many operators and levels.
     """
 
     rule: RuleText
     operator: str
     kind: FailureKind
+    operators: Sequence[str]
+    levels: str
     count: int
     counts: Sequence[DifferenceCount]
     cases: Sequence[SharedCase]
+    breadth: int
+
+    @property
+    def traits(self) -> dict[str, str]:
+        """By which the list of cases shows them, with the smallest one open."""
+        operator = self.operators[0] if len(self.operators) == 1 else ""
+        smallest = self.cases[0].record.case[:SHOWN_DIGITS]
+        return {"operator": operator, "rule": self.rule.id or "-", "verdict": "differs", "case": smallest}
 
 
 class TimingRow(NamedTuple):
@@ -315,14 +331,10 @@ class CampaignReport:
         }
         return [name for name, values in traits.items() if len(set(values)) > 1]
 
-    def most(self) -> list[tuple[str, FailureGroup, Mapping[str, str]]]:
-        """The most frequent failures of one campaign, operator and rule, with its label and what leads to its cases."""
-        groups = [(label, group) for label, summary in self.campaigns for group in summary.failures.values()]
-        first = sorted(groups, key=lambda item: -item[1].count)[:MAX_FIRST]
-        return [
-            (label, group, self._traits(label, operator=group.operator, rule=group.rule or "-", verdict="differs"))
-            for label, group in first
-        ]
+    def most(self) -> list[DifferenceGroup]:
+        """The differences that concern most operators at most levels; how many cases there are says little."""
+        groups = [group for _, of in self.differences() for group in of]
+        return sorted(groups, key=lambda group: -group.breadth)[:MAX_FIRST]
 
     def head(self) -> list[tuple[str, list[CampaignCell]]]:
         """The facts that tell the campaigns apart."""
@@ -400,7 +412,7 @@ class CampaignReport:
     # Operators by level, and what all cases came to.
 
     @cached_property
-    def matrix(self) -> list[tuple[str, list[tuple[str, list[CampaignCell | None]]]]]:
+    def matrix(self) -> Matrix:
         """For each operator, for each campaign, a cell for each level; None where it was not asked for."""
         split = self.split_cells()
         found = [
@@ -442,33 +454,7 @@ class CampaignReport:
 
     def family_rows(self) -> list[FamilyRow]:
         """The matrix by family, in its order."""
-        rows = []
-        for name, members in grouped(self.matrix, lambda row: family_name(row[0])).items():
-            by_campaign = [
-                (label, [self._family_cell(found) for found in zip(*(of[n][1] for _, of in members), strict=True)])
-                for n, label in enumerate(self.labels)
-            ]
-            told = members[0][0] if len(members) == 1 else name
-            rows.append(FamilyRow(told, [operator for operator, _ in members], by_campaign))
-        return rows
-
-    def _family_cell(self, found: Sequence[CampaignCell | None]) -> CampaignCell | None:
-        cells = [cell for cell in found if cell is not None]
-        if not cells:
-            return None
-        worst = min(cells, key=lambda cell: _WORST_FIRST.index(cell.verdict))
-        text, traits = worst.text, worst.traits
-        differing = [cell for cell in cells if cell.verdict is _DIFFERS]
-        if len(cells) > 1:
-            text = f"{len(differing)} of {len(cells)} operators differ" if differing else str(worst.verdict)
-            traits = worst.traits if len(differing) == 1 else {k: v for k, v in traits.items() if k != "operator"}
-        return CampaignCell(
-            text,
-            worst.verdict,
-            traits=traits if differing else {},
-            is_split=any(cell.is_split for cell in cells),
-            is_hollow=any(cell.is_hollow for cell in cells) or len({cell.verdict for cell in cells}) > 1,
-        )
+        return by_family(self.matrix)
 
     def executed_at(self) -> list[tuple[str, str]]:
         """Where which operators were executed, with the campaign's label; of a campaign that was everywhere nothing."""
@@ -607,8 +593,12 @@ class CampaignReport:
             for (expected, answered), count in sorted(group.decisions.items())
         ]
         cases = self._shared_cases([(label, group) for label, _, group in members])
-        count = sum(group.count for _, _, group in members)
-        return DifferenceGroup(self._rule(rule), operator, kind, count, counts, cases)
+        groups = [group for _, _, group in members]
+        operators = list(dict.fromkeys(group.operator for group in groups))
+        places = {(group.operator, level) for group in groups for level in group.levels}
+        levels = level_ranges({level for _, level in places}, self.levels)
+        count = sum(group.count for group in groups)
+        return DifferenceGroup(self._rule(rule), operator, kind, operators, levels, count, counts, cases, len(places))
 
     def _shared_cases(self, groups: Sequence[tuple[str, FailureGroup]]) -> list[SharedCase]:
         """The smallest case of all, of each campaign, and further ones, each once."""
@@ -674,6 +664,25 @@ class CampaignReport:
                 best[of] = row
         return grouped(best.values(), lambda row: row.timing.operator)
 
+    # One operator.
+
+    def of_operators(self) -> dict[str, Any]:
+        """What a view of one operator has that no table has: cases by rule and verdict, and the errata that apply.
+
+        Cases are counted in the order of the campaigns.
+        """
+        tallies: dict[str, dict[str, list[Verdicts]]] = {operator: {} for operator in self.operators}
+        for i, sums in enumerate(self._sums):
+            for (operator, rule), test in sums.items():
+                tallies[operator].setdefault(rule, [Verdicts() for _ in self.summaries])[i] = test.counts
+        concerning = [
+            [erratum.id, erratum.operators, str(erratum.resolution), erratum.finding, erratum.source.url]
+            for erratum in errata().values()
+            if erratum.resolution is not Resolution.EDITORIAL
+            and (not erratum.operators or not tallies.keys().isdisjoint(erratum.operators))
+        ]
+        return {"tallies": tallies, "errata": concerning, "campaigns": self.labels}
+
     # Cases that several campaigns have.
 
     def _traits(self, label: str, **traits: str) -> dict[str, str]:
@@ -725,6 +734,38 @@ class CampaignReport:
 
     def _place(self, rule_id: str) -> tuple[int, str]:
         return self._rank.get(rule_id, len(self._rank)), rule_id
+
+
+def by_family(matrix: Matrix) -> list[FamilyRow]:
+    """The matrix by family, in its order."""
+    rows = []
+    for name, members in grouped(matrix, lambda row: family_name(row[0])).items():
+        by_campaign = [
+            (label, [_family_cell(found) for found in zip(*(of[n][1] for _, of in members), strict=True)])
+            for n, (label, _) in enumerate(members[0][1])
+        ]
+        told = members[0][0] if len(members) == 1 else name
+        rows.append(FamilyRow(told, [operator for operator, _ in members], by_campaign))
+    return rows
+
+
+def _family_cell(found: Sequence[CampaignCell | None]) -> CampaignCell | None:
+    cells = [cell for cell in found if cell is not None]
+    if not cells:
+        return None
+    worst = min(cells, key=lambda cell: _WORST_FIRST.index(cell.verdict))
+    text, traits = worst.text, worst.traits
+    differing = [cell for cell in cells if cell.verdict is _DIFFERS]
+    if len(cells) > 1:
+        text = f"{len(differing)} of {len(cells)} operators differ" if differing else str(worst.verdict)
+        traits = worst.traits if len(differing) == 1 else {k: v for k, v in traits.items() if k != "operator"}
+    return CampaignCell(
+        text,
+        worst.verdict,
+        traits=traits if differing else {},
+        is_split=any(cell.is_split for cell in cells),
+        is_hollow=any(cell.is_hollow for cell in cells) or len({cell.verdict for cell in cells}) > 1,
+    )
 
 
 def shown_cases(summaries: Iterable[Summary]) -> set[str]:

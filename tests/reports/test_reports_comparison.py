@@ -20,7 +20,7 @@ from test_reports_html import righted
 from dml_conformance.conformance.cli import main
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Phase, Record, Timing, Verdict, describe_rules
 from dml_conformance.reports.model.stream import FanOut
-from dml_conformance.reports.model.summary import CellVerdict, Summary, case_size
+from dml_conformance.reports.model.summary import CellVerdict, FailureKind, Summary, case_size
 from dml_conformance.reports.model.text import binary_size, share_of_copy
 from dml_conformance.reports.output.folder import OutputError
 from dml_conformance.reports.page import html as html_module
@@ -428,12 +428,22 @@ def test_groups_and_rows_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_differs_most_is_named_first_and_leads_to_its_cases(page: Page, pair: CampaignReport) -> None:
-    label, group, _ = pair.most()[0]
-    assert group.count == max(g.count for summary in pair.summaries for g in summary.failures.values())
-    told = f"{group.count:,} cases of {group.operator} about {group.rule} {label}, {group.kind}"
-    assert page.all("li")[0][1] == told
+    places: dict[tuple[str, str], set[tuple[str, str]]] = {}  # a decision is of all operators, all else of one
+    for summary in pair.summaries:
+        for group in summary.failures.values():
+            operator = "" if group.kind is FailureKind.DECISION else group.operator
+            places.setdefault((group.rule, operator), set()).update((group.operator, level) for level in group.levels)
+    first = pair.most()[0]
+    assert first.breadth == max(map(len, places.values())) == len(places[first.rule.id, first.operator])
+    told = page.all("li")[0][1]
+    assert told.startswith(f"{first.rule.id}: ")
+    assert f" at {first.levels}; smallest case of {first.count:,} " in told
+    assert f"{first.cases[0].record.reproduce}Copy the line" in told
     links = {attributes["href"] for attributes, _ in page.all("a")}
-    assert f"#cases?campaign={label}&operator={group.operator}&rule={group.rule}&verdict=differs" in links
+    groups = [group for summary in pair.summaries for group in summary.failures.values()]
+    smallest = min((of.smallest_size, of.smallest.case) for of in groups if of.rule == first.rule.id)
+    operator = f"operator={first.operators[0]}&" if len(first.operators) == 1 else ""
+    assert f"#cases?{operator}rule={first.rule.id}&verdict=differs&case={smallest[1][:12]}" in links
 
 
 # Since a baseline.

@@ -11,10 +11,10 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.model.records import Caches, Phase, Record, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.model.records import Caches, Record, Throughput, Verdict, at_largest_size
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.model.text import share_of_copy
-from dml_conformance.reports.page.coverage import SHADES, Heat, rules_by_phase, types_by_rank_and_level
+from dml_conformance.reports.page.coverage import SHADES, Heat, types_by_rank_and_level
 from dml_conformance.reports.page.drawing import MARKERS, PANEL
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.plots import Roofline, roofline, speed_tables
@@ -149,18 +149,6 @@ def test_shades_follow_the_order_of_magnitude() -> None:
 
 def summary_of(*records: Record) -> Summary:
     return report_data.summary_of(records)
-
-
-def test_rules_by_phase_counts_every_case_of_a_rule() -> None:
-    search = {"phase": Phase.SEARCH, "rule": "TENSOR.sizes"}
-    heat = rules_by_phase(summary_of(plain(), plain(**search), plain(Verdict.FAIL, **search), plain(rule="FOREIGN")))
-    assert list(heat.columns) == ["search", "sweep"]
-    counts = {name: [count for count, _ in cells] for name, cells in heat.rows}
-    assert counts["TENSOR.sizes"] == [2, 0]
-    assert counts["GATHER.values"] == [0, 1]
-    assert counts["FOREIGN"] == [0, 1]
-    assert counts["TILE.values"] == [0, 0]
-    assert [rule["id"] for rule in report_data.campaign().rules] == list(counts)[:-1]
 
 
 def test_types_by_rank_and_level_counts_judged_accepted_cases() -> None:

@@ -18,6 +18,7 @@ import report_data
 from five_operators import TileDesc
 from report_data import plain
 
+from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Difference, Record, Verdict
 from dml_conformance.reports.model.summary import case_size
 from dml_conformance.reports.page import html as html_module
@@ -181,11 +182,68 @@ def test_a_family_folds_out_to_its_operators_and_in_again(show: Show, single: Pa
 
 def test_what_is_folded_is_no_part_of_the_page_until_it_is_opened(show: Show, single: Path) -> None:
     page = show(single)
-    place = page.locator("#every-operator")
+    place = page.locator(".every-operator")
     assert place.locator("table").count() == 0
     place.locator("summary").click()
-    page.wait_for_selector("#every-operator table")
+    page.wait_for_selector(".every-operator table")
     assert place.locator("td[title]").count() == len(report_data.summary_of(RECORDS).matrix())
+
+
+# One operator, and the search.
+
+
+def test_an_operator_has_a_view_of_all_that_is_about_it(show: Show, single: Path) -> None:
+    page = show(single)
+    unfold_families(page)
+    page.locator(".matrix a", has_text="GATHER_ND1").first.click()
+    page.wait_for_function("location.hash === '#operator?operator=GATHER_ND1'")
+    view = page.locator("#operator")
+    assert page.evaluate("document.activeElement.id") == "operator-title"
+    assert view.locator("h2").text_content() == "GATHER_ND1"
+    assert not page.locator("#matrix").is_visible()
+    for title in ("Operators by feature level", "Cases by rule", "What differs", "Throughput", "Errata that apply"):
+        assert view.get_by_role("heading", name=title, exact=True).count() == 1
+    of_operator = [record for record in RECORDS if record.operator == "GATHER_ND1"]
+    rules = view.get_by_role("group", name="Cases of GATHER_ND1 by rule").locator("tbody tr")
+    assert rules.count() == len({record.rule for record in of_operator})
+    assert rules.first.locator(".not-conformant").count() == 1
+    owners = set(view.locator("[data-operator]").evaluate_all("all => all.map(each => each.dataset.operator)"))
+    assert all("GATHER_ND1" in names.split() for names in owners)
+    # On the way down its cases stay those of the operator and rule.
+    link = rules.first.locator("td a").first
+    count = int(link.text_content().split()[0].replace(",", ""))
+    rule = rules.first.locator("th").text_content()
+    link.click()
+    shown(page, count)
+    assert count == matching(operator="GATHER_ND1", rule=rule, differs="differs")
+    assert page.locator("#matrix").is_visible()
+    assert not view.is_visible()
+    page.locator(".list tbody a").first.click()
+    page.locator("#case-title a").click()
+    page.wait_for_function("location.hash === '#operator?operator=GATHER_ND1'")
+    view.get_by_role("link", name="All operators").click()
+    page.wait_for_selector("#operator", state="hidden")
+    assert page.locator("#operator *").count() == 1  # its heading
+    assert "nothing of it" in show(single, "#operator?operator=%3Cb%3E").text_content("#operator")
+
+
+def test_operators_rules_and_verdicts_are_found_by_name(show: Show, single: Path) -> None:
+    page = show(single)
+    search = page.get_by_role("searchbox", name="Find an operator, a rule or a verdict")
+    found = page.locator(".finds li")
+    search.fill("gather_nd")
+    kinds = found.locator("span").all_text_contents()
+    assert {kind.strip() for kind in kinds[:2]} == {"operator"}
+    search.fill("axis-range rule")
+    assert all("axis-range" in text for text in found.locator("a").all_text_contents())
+    search.fill("timeout")
+    search.press("Enter")
+    shown(page, matching(verdict="timeout"))
+    assert found.count() == 0
+    search.fill("no such thing")
+    assert page.locator(".find [role=status]").text_content() == "0 found"
+    search.press("Escape")
+    assert search.input_value() == ""
 
 
 @pytest.mark.few(3)
@@ -505,6 +563,29 @@ def test_a_repair_is_found_by_its_link(show: Show, compared: Path) -> None:
     count = int(row.locator("a").text_content().replace(",", ""))
     row.locator("a").click()
     shown(page, count)
+
+
+# Accuracy.
+
+
+def test_what_was_computed_is_sorted_by_its_use_of_the_bound_or_by_any_heading(show: Show, tmp_path: Path) -> None:
+    figures = (("GATHER", 3.0, 0.1), ("TILE", 12.0, 0.25), ("GATHER_ND", 0.5, 1.5))
+    records = [
+        plain(case=f"{n}" * 64, operator=operator, data_type="FLOAT32", errors=Errors(ulp, ((0, 5),), (), used))
+        for n, (operator, ulp, used) in enumerate(figures)
+    ]
+    page = show(written(tmp_path / "report.html", records))
+    table = page.locator("#accuracy table.sortable")
+    names = table.locator("tbody th")
+    assert names.all_text_contents() == ["GATHER_ND", "TILE", "GATHER"]
+    assert table.locator("[aria-sort]").text_content() == "Of the bound"
+    table.get_by_role("button", name="Largest error, ULP").click()
+    assert names.all_text_contents() == ["TILE", "GATHER", "GATHER_ND"]
+    table.get_by_role("button", name="Operator").click()
+    assert names.all_text_contents() == ["GATHER", "GATHER_ND", "TILE"]
+    table.get_by_role("button", name="Operator").press("Enter")
+    assert names.all_text_contents() == ["TILE", "GATHER_ND", "GATHER"]
+    assert table.locator("[aria-sort=descending]").text_content() == "Operator"
 
 
 # Everyone.

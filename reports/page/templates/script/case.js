@@ -68,7 +68,7 @@ const caseView = async (cases, row, addressFor) => {
     ["Since the baseline", change],
   ].filter(([, value]) => value !== "");
   const head = [
-    element("h3", { id: "case-title", tabindex: -1 }, `${trait("operator")} at ${trait("level")}, case `, element("span", { class: "mono" }, digest)),
+    element("h3", { id: "case-title", tabindex: -1 }, operatorLink(trait("operator")), ` at ${trait("level")}, case `, element("span", { class: "mono" }, digest)),
     element("dl", { class: "facts plain" }, facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
     element("h4", {}, element("code", {}, trait("rule") || "no rule in particular")),
     ruleText(cases, trait("rule")),

@@ -33,7 +33,7 @@ class Explorer {
     this.place.append(this.view);
     section.addEventListener("keydown", (event) => this.onKey(event));
     addEventListener("hashchange", () => this.follow(true));
-    if (readState()) this.follow(true);
+    if (readState(CASES)) this.follow(true);
     else this.apply();
   }
 
@@ -54,7 +54,7 @@ class Explorer {
     this.text = element("input", { type: "search", autocomplete: "off", spellcheck: "false" });
     this.text.addEventListener("input", () => {
       this.state = new Map(this.state).set("text", this.text.value);
-      history.replaceState(null, "", addressOf(this.state));
+      history.replaceState(null, "", addressOf(CASES, this.state));
       this.apply();
     });
     const clear = element("button", { type: "button" }, "Clear");
@@ -76,19 +76,19 @@ class Explorer {
     const same = this.cases.withDigest(this.cases.digest(row));
     if (same.length > 1) state.set("row", String(same.indexOf(row)));
     else state.delete("row");
-    return addressOf(state);
+    return addressOf(CASES, state);
   }
 
   go(state) {
     this.isOwn = true;
-    const address = addressOf(state);
+    const address = addressOf(CASES, state);
     if (address === location.hash) this.follow(false);
     else location.hash = address;
   }
 
   // Show what the address says; `arrived` by a link, the section comes into sight.
   follow(arrived) {
-    const state = readState();
+    const state = readState(CASES);
     const isOwn = this.isOwn;
     this.isOwn = false;
     if (!state) return;
@@ -243,20 +243,3 @@ class Explorer {
     event.preventDefault();
   }
 }
-
-const startExplorer = async () => {
-  const section = document.getElementById("cases");
-  if (!section) return;
-  const place = section.querySelector("#cases-place");
-  try {
-    const [rows, flags] = document.getElementById("cases-rows").textContent.trim().split("\n");
-    const blocks = document.getElementById("cases-whole").textContent.trim().split("\n");
-    const cases = await Cases.read(rows, flags, blocks);
-    place.replaceChildren();
-    new Explorer(cases, section);
-  } catch (error) {
-    place.textContent = `The cases cannot be shown: ${error.message}. A browser of 2023 or later is needed.`;
-    console.error(error);
-  }
-};
-void startExplorer();

@@ -7,6 +7,7 @@ const unfold = (details) => {
   const content = document.createDocumentFragment();
   content.append(...parsed(folded).childNodes);
   offerCopies(content);
+  offerSorting(content);
   folded.replaceWith(content);
 };
 document.addEventListener("toggle", (event) => event.target.open && unfold(event.target), true);

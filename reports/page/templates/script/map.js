@@ -1,12 +1,12 @@
 // The map's families, which fold out to their operators: rows of the table of every operator, once they are asked for.
-const everyOperator = () => {
-  const place = document.getElementById("every-operator");
+const everyOperator = (map) => {
+  const place = map.querySelector(".every-operator");
   const folded = place.querySelector("noscript");
   return folded ? parsed(folded) : place;
 };
 
-const rowsOf = (operators) => {
-  const source = everyOperator();
+const rowsOf = (map, operators) => {
+  const source = everyOperator(map);
   return operators.map((operator) => {
     const rows = source.querySelector(`tbody[data-operator="${CSS.escape(operator)}"]`).cloneNode(true);
     rows.classList.add("unfolded");
@@ -28,7 +28,7 @@ for (const name of document.querySelectorAll(".family")) {
       for (const row of unfolded) row.remove();
       unfolded = [];
     } else {
-      unfolded = rowsOf(name.dataset.operators.split(" "));
+      unfolded = rowsOf(rows.closest(".mapped"), name.dataset.operators.split(" "));
       rows.after(...unfolded);
     }
     button.setAttribute("aria-expanded", String(unfolded.length > 0));

@@ -1,12 +1,14 @@
-// What is shown, as the page's address tells it: #cases?operator=GATHER&verdict=differs&case=0123456789ab
-const VIEW = "#cases";
+// What is shown, as the page's address tells it: #cases?operator=GATHER&verdict=differs&case=0123456789ab, or
+// #operator?operator=GATHER.
+const CASES = "#cases";
+const OPERATOR = "#operator";
 
-const readState = () => {
-  const [view, query = ""] = location.hash.split("?");
-  return view === VIEW ? new Map(new URLSearchParams(query)) : null;
+const readState = (view) => {
+  const [named, query = ""] = location.hash.split("?");
+  return named === view ? new Map(new URLSearchParams(query)) : null;
 };
 
-const addressOf = (state) => {
+const addressOf = (view, state) => {
   const query = new URLSearchParams([...state].filter(([, value]) => value !== ""));
-  return query.size ? `${VIEW}?${query}` : VIEW;
+  return query.size ? `${view}?${query}` : view;
 };
