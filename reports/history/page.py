@@ -1,6 +1,6 @@
 """Trends of many runs as one HTML page that holds all it needs: verdicts, throughput, and the steps in both.
 
-It needs no script. Everything drawn stands beside it in figures.
+Everything drawn stands beside it in figures.
 """
 
 from __future__ import annotations
@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.history.database import HistoryRun
 from dml_conformance.reports.history.trends import Rates, Trend
 from dml_conformance.reports.model.grouping import distinct, grouped
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Timing, Verdict
-from dml_conformance.reports.model.summary import CellVerdict
-from dml_conformance.reports.model.text import binary_size, rate
+from dml_conformance.reports.model.summary import CellVerdict, Verdicts
+from dml_conformance.reports.model.text import binary_size, counts_text, rate
 from dml_conformance.reports.page.drawing import LONGEST_LABEL, Area, Tick
 from dml_conformance.reports.page.html import render
+from dml_conformance.reports.page.report import CampaignCell, Matrix, by_family
 
 PANEL = Area(width=340, height=170, left=66, right=14, top=28, bottom=24)
 SPARK = Area(width=150, height=26, left=3, right=3, top=3, bottom=3)
 MAX_PANELS = 48  # of one kind in one series; every measurement that there is room for has its line in the tables
 MAX_SERIES = 40
+MAX_RUNS = 30  # of a map, the latest
 MAX_SPARKS = 2_000  # lines of measurements on the page, shared by its series
 _RUN_TICKS = 6
 
@@ -114,7 +117,7 @@ def history_html(trends: Sequence[Trend]) -> str:
 def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
     """What the page tells of a series, with so many lines of measurements at most."""
     runs = trend.runs
-    operators = distinct(run.counts for run in runs)
+    matrix = _matrix(distinct(run.counts for run in runs), runs[-MAX_RUNS:])
     stepped = sorted(
         (rates for rates in trend.rates if rates.steps),
         key=lambda rates: -max(abs(step.change) for step in rates.steps),
@@ -127,30 +130,41 @@ def _shown(number: int, trend: Trend, most_sparks: int) -> dict[str, Any]:
         "changes": trend.changes,
         "steps": trend.stepped_together(),
         "timing": _about,
-        "verdicts": [_verdict_chart(operator, trend) for operator in operators[:MAX_PANELS]],
+        "columns": [str(number) for number in range(1, len(runs) + 1)][-MAX_RUNS:],
+        "families": by_family(matrix),
+        "matrix": matrix,
         "stepped": [_rate_chart(rates, len(runs)) for rates in stepped[:MAX_PANELS]],
         "stepped_count": len(stepped),
         "sparks": grouped(trend.rates[:most_sparks], lambda rates: rates.timing.operator),
         "spark_axes": lambda rates: _Axes(SPARK, len(runs), max(rates.values)),
         "step_texts": _step_texts,
         "sparks_left_out": trend.left_out + max(0, len(trend.rates) - most_sparks),
-        "operators_left_out": max(0, len(operators) - MAX_PANELS),
     }
 
 
-def _verdict_chart(operator: str, trend: Trend) -> Chart:
-    """The failed cases of an operator by run."""
-    changes = [change for change in trend.changes if change.operator == operator]
-    counts = {number: run.failed(operator) for number, run in enumerate(trend.runs, 1) if operator in run.counts}
-    axes = _Axes(PANEL, len(trend.runs), max(1, *counts.values()))
-    points = [
-        (axes.across(number), axes.up(count), f"run {number}: {count:,} failed") for number, count in counts.items()
-    ]
-    last = list(counts.values())[-1]
-    told = f"{operator}: failed cases in {len(counts)} runs, {last:,} in the last; changes: {len(changes)}"
-    marks = [axes.mark(change.run, f"{change.after - change.before:+,}", 0.5, change.same_setup) for change in changes]
-    path = axes.path(counts, counts.values())
-    return Chart(operator, told, path, points, "", marks, *axes.ticks(lambda count: f"{count:,.0f}"))
+def _matrix(operators: Sequence[str], runs: Sequence[HistoryRun]) -> Matrix:
+    """For each operator a cell for each run."""
+    return [(operator, [("", [_run_cell(operator, run) for run in runs])]) for operator in operators]
+
+
+def _run_cell(operator: str, run: HistoryRun) -> CampaignCell | None:
+    """The worst of an operator's cases in a run; None where it had none."""
+    counts = Verdicts(
+        {verdict: run.counts[operator].get(str(verdict), 0) for verdict in Verdict} if operator in run.counts else {}
+    )
+    if not counts.total():
+        return None
+    found = (
+        (CellVerdict.NOT_CONFORMANT, counts.failed),
+        (CellVerdict.INCOMPLETE, counts[Verdict.ERROR]),
+        (CellVerdict.CONFORMANT, counts[Verdict.PASS]),
+        (CellVerdict.OBSERVED_ONLY, counts[Verdict.OBSERVED]),
+        (CellVerdict.NOT_SUPPORTED, counts.total()),
+    )
+    verdict = next(verdict for verdict, count in found if count)
+    text = f"{counts.failed:,} differ" if counts.failed else verdict.word
+    told = f"{operator} in the run of {run.started}: {counts_text(counts)}"
+    return CampaignCell(text, verdict, told, is_hollow=counts[Verdict.NOT_SUPPORTED] + counts[Verdict.WAIVED] > 0)
 
 
 def _rate_chart(rates: Rates, runs: int) -> Chart:

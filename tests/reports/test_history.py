@@ -18,6 +18,7 @@ from report_data import plain
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import CommandState
+from dml_conformance.reports.history import page as page_module
 from dml_conformance.reports.history.database import HistoryError, HistoryFile
 from dml_conformance.reports.history.page import MAX_PANELS, PANEL, _rate_chart
 from dml_conformance.reports.history.steps import steps
@@ -249,10 +250,23 @@ def test_the_page_tells_what_changed_and_draws_it(database: str, tmp_path: Path)
     assert "FLOAT32, 64 KiB, warm" + "".join(map(rate, figures)) + "-50% at run 7" in rows
     assert f"{MAX_PANELS} that changed most are drawn" in text
     charts = [attributes["aria-label"] for attributes, _ in page.all("svg") if attributes.get("role") == "img"]
-    assert len(charts) == 1 + MAX_PANELS  # there are cases of one operator alone
-    assert charts[0] == "GATHER: failed cases in 10 runs, 3 in the last; changes: 1"
+    assert len(charts) == MAX_PANELS
     assert re.fullmatch(r"\w+ \w+, \d+ [KM]iB, \w+: .* in run 1, .* in run 10; -50% at run 7", charts[-1])
     assert "10 runs of 1 backend and device: 1 change of verdicts, 5 steps of throughput." in text
+
+
+def test_a_map_has_the_worst_of_each_family_in_each_of_the_latest_runs(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cells(*options: str) -> tuple[str, list[tuple[str, str]]]:
+        page = Page(shown_page(database, tmp_path, *options))
+        heads = next(row for _, row in page.all("tr") if row.startswith("Family"))
+        return heads, [(at["aria-label"], text) for at, text in page.all("td") if "aria-label" in at]
+
+    assert cells() == ("Family12345678910", [("conforms", "✓")] * 4 + [("3 differ", "✗")] * 6)
+    monkeypatch.setattr(page_module, "MAX_RUNS", 7)
+    assert cells("--replace") == ("Family45678910", [("conforms", "✓")] + [("3 differ", "✗")] * 6)
+    assert "The latest 7 runs." in (tmp_path / "history.html").read_text(encoding="utf-8")
 
 
 def test_a_mark_stands_between_the_runs_and_the_levels_are_medians(database: str) -> None:
