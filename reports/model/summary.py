@@ -289,7 +289,6 @@ class Summary(Consumer):
         decisions: records by (rule, expected, answered, verdict).
         accepted: judged cases that the specification accepts, by (operator, level).
         coverage: for each of FACETS the judged cases that the specification accepts, by (value, operator).
-        shapes: judged cases that the specification accepts, by (data type, dimension count, level).
         failures: by (kind, operator, rule), in the order of their first record.
         observed: by (operator, rule).
         reasons: why cases were not supported or waived.
@@ -310,7 +309,6 @@ class Summary(Consumer):
         self.decisions: Counter[tuple[str, str, str, Verdict]] = Counter()
         self.accepted: Counter[tuple[str, str]] = Counter()
         self.coverage: dict[str, Counter[tuple[str, str]]] = {facet: Counter() for facet in FACETS}
-        self.shapes: Counter[tuple[str, int, str]] = Counter()
         self.failures: dict[tuple[FailureKind, str, str], FailureGroup] = {}
         self.observed: dict[tuple[str, str], ObservedGroup] = {}
         self.reasons: dict[Verdict, Counter[str]] = {Verdict.NOT_SUPPORTED: Counter(), Verdict.WAIVED: Counter()}
@@ -365,7 +363,6 @@ class Summary(Consumer):
             coverage["rank"][str(record.rank), operator] += 1
             coverage["layout"][record.layout, operator] += 1
             coverage["pattern"][record.pattern, operator] += 1
-            self.shapes[record.data_type, record.rank, record.level] += 1
         if record.errors is not None:
             self.errors.setdefault((record.operator, record.data_type), ErrorCounts()).add(record.errors)
         if record.lost:

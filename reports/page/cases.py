@@ -39,7 +39,7 @@ FIRST_KEPT = 3  # cases of each operator, level, rule and verdict that are kept 
 MAX_STRATA = 20_000
 MAX_TOLD_IN_FULL = 3 << 20  # bytes of cases with all the differences that were recorded
 SHOWN_DIGITS = 12  # of a case's digest, by which a page names it
-_ROW_CHARACTERS = 20  # of the budget for each row, of which it takes about half
+_ROW_CHARACTERS = 40  # of the budget for each row, of which it takes about a quarter
 _TRIAL_BLOCKS = 32  # compressed first, to know how many cases will fit
 _NEARLY_FULL = 0.95  # of the budget: so full that no more cases are looked for
 
@@ -174,18 +174,20 @@ def embed(
     campaigns: Mapping[str, Cases],
     budget: int,
     changes: Mapping[tuple[str, str], str] | None = None,
+    first: Collection[str] = (),
     told: Mapping[str, Any] | None = None,
 ) -> Embedded:
     """The cases of campaigns, by label, in about `budget` characters.
 
     Args:
         campaigns: by the label that the page gives them.
-        budget: characters. Rows come first, some ten characters each and no more than about half of it; whole cases
-            fill the rest.
+        budget: characters. Rows come first, some ten characters each and no more than about a quarter of it; whole
+            cases fill the rest.
         changes: what became of a case since the baseline, by label and the shown digits of its digest.
+        first: of the cases that differ those that are wanted most, by the shown digits of their digests.
         told: what else the page's script is told.
     """
-    rows = _Rows(campaigns, changes or {}, min(MAX_ROWS, max(0, budget // _ROW_CHARACTERS)))
+    rows = _Rows(campaigns, changes or {}, first, min(MAX_ROWS, max(0, budget // _ROW_CHARACTERS)))
     columns = rows.columns()
     # Alike stands beside alike, which reads and compresses best.
     order = np.lexsort([column.codes for column in reversed(columns)] + [~rows.differs])
@@ -224,12 +226,12 @@ class _Column:
 
 
 class _Rows:
-    """Rows of several campaigns, most wanted first: what changed, what differs, the first of their kinds, the rest;
-    within each by digest.
+    """Rows of several campaigns, most wanted first: what changed, what differs, of that the smallest, the first of
+    their kinds, the rest; within each by digest.
 
     Args:
         campaigns: by label; at least one.
-        changes: as for `embed`.
+        changes, first: as for `embed`.
         most: rows.
 
     Attributes:
@@ -237,7 +239,13 @@ class _Rows:
         lengths: bytes of the case's text; 0 where there is none.
     """
 
-    def __init__(self, campaigns: Mapping[str, Cases], changes: Mapping[tuple[str, str], str], most: int) -> None:
+    def __init__(
+        self,
+        campaigns: Mapping[str, Cases],
+        changes: Mapping[tuple[str, str], str],
+        first: Collection[str],
+        most: int,
+    ) -> None:
         self._parts: list[SamplePart] = []
         self._labels = list(campaigns)
         self._values = [Codes() for _ in (CHANGE, *TRAITS)]
@@ -263,7 +271,9 @@ class _Rows:
                     self._parts.append(part)
                     found.append(rows)
         rows = np.concatenate(found)
-        wanted = np.lexsort((rows["key"], ~rows["always"], ~rows["differs"], rows["codes"][:, 0] == 0))
+        shown = rows["key"] >> np.uint64(KEY_BITS - 4 * SHOWN_DIGITS)
+        is_first = np.isin(shown, np.array([int(digits, 16) for digits in first], np.uint64))
+        wanted = np.lexsort((rows["key"], ~rows["always"], ~is_first, ~rows["differs"], rows["codes"][:, 0] == 0))
         self._rows: npt.NDArray[Any] = rows[wanted[:most]]
 
     @property

@@ -1,9 +1,8 @@
-"""Where the cases of a campaign lie thick or thin: by rule, type, dimension count, level, layout and pattern."""
+"""Where the cases of a campaign lie thick or thin: by rule, type, dimension count, layout and pattern."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dml_conformance.reports.model.grouping import grouped
@@ -12,7 +11,6 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, INDICES
 from dml_conformance.spec.registry import operators
 
-SHADES = 5  # of a heat map, beside the empty one
 FACET_TITLES = {
     "data_type": "Data types",
     "index_type": "Index types",
@@ -20,54 +18,6 @@ FACET_TITLES = {
     "layout": "Layouts of the input",
     "pattern": "Patterns of values and indices",
 }
-
-
-@dataclass(frozen=True)
-class Heat:
-    """A table of counts, each with a shade from 0 (none) to SHADES (the most), by order of magnitude.
-
-    Attributes:
-        title: of the table.
-        traits: of a case, what rows and columns stand for.
-        columns: their names.
-        rows: name, and for each column the count and its shade.
-    """
-
-    title: str
-    traits: tuple[str, str]
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[tuple[int, int]]]]
-
-    @classmethod
-    def of(
-        cls,
-        title: str,
-        traits: tuple[str, str],
-        rows: Sequence[str],
-        columns: Sequence[str],
-        counts: Mapping[tuple[str, str], int],
-    ) -> Heat:
-        most = max(counts.values(), default=0)
-
-        def shaded(row: str) -> list[tuple[int, int]]:
-            found = [counts.get((row, column), 0) for column in columns]
-            return [(n, math.ceil(SHADES * math.log1p(n) / math.log1p(most)) if n else 0) for n in found]
-
-        return cls(title, traits, columns, [(row, shaded(row)) for row in rows])
-
-
-def types_by_rank_and_level(summary: Summary) -> list[tuple[str, Heat]]:
-    """For each data type of the output how many judged, accepted cases had which dimension count at which level."""
-    counts = summary.shapes
-    most = max(counts.values(), default=0)
-    levels = summary.campaign.levels
-    found = []
-    for data_type in sorted({data_type for data_type, _, _ in counts if data_type}):
-        ranks = sorted({rank for of, rank, _ in counts if of == data_type})
-        own = {(str(rank), level): counts[data_type, rank, level] for rank in ranks for level in levels}
-        heat = Heat.of(data_type, ("rank", "level"), [str(rank) for rank in ranks], levels, {**own, ("", ""): most})
-        found.append((data_type, heat))
-    return found
 
 
 def by_subject(rules: Sequence[RuleCoverage]) -> dict[str, list[RuleCoverage]]:

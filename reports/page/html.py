@@ -39,13 +39,13 @@ from dml_conformance.reports.model.text import (
 )
 from dml_conformance.reports.page.accuracy import accuracy_results
 from dml_conformance.reports.page.cases import all_of, embed
-from dml_conformance.reports.page.coverage import by_subject, facets, types_by_rank_and_level
+from dml_conformance.reports.page.coverage import by_subject, facets
 from dml_conformance.reports.page.drawing import PANEL
 from dml_conformance.reports.page.plots import measurement_text, speed_tables
 from dml_conformance.reports.page.report import CampaignReport
 
-MAX_GROUPS = 60  # groups of failures of one kind that are shown
-MAX_ROWS = 300  # rows of one table that are shown
+MAX_GROUPS = 30  # groups of failures of one kind that are shown
+MAX_ROWS = 120  # rows of one table that are shown
 FIRST_GROUPS, FIRST_ROWS = 3, 20  # of these, what is not folded
 MAX_PAGE = 2_950_000  # bytes
 MAX_TOLD = 1000  # bytes of the sentences about what was left out
@@ -91,7 +91,7 @@ def report_html(report: CampaignReport) -> str:
     carried = {"carried": all_of(report.cases), "cases_rows": "", "cases_whole": ""}
     bare = render("report.html.j2", CASE_SCRIPTS, **carried, **values)
     room = MAX_PAGE - len(bare.encode()) - MAX_TOLD
-    embedded = embed(report.cases, room, report.change_of_case(), report.of_operators())
+    embedded = embed(report.cases, room, report.change_of_case(), report.smallest_cases, report.of_operators())
     return render(
         "report.html.j2",
         CASE_SCRIPTS,
@@ -108,7 +108,6 @@ def _coverage(summary: Summary) -> Mapping[str, Any]:
         "rules": rules,
         "by_subject": by_subject(rules),
         "ways": Counter(coverage.ways for coverage in rules),
-        "type_heats": types_by_rank_and_level(summary),
         "facets": facets(summary),
     }
 

@@ -41,7 +41,6 @@ from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome
 
 MAX_FIRST = 5  # groups of failures named beside the matrix
-MAX_CASES = 4  # of a group of failures that are shown, beside the smallest one of each campaign
 
 # For each operator, for each campaign, a cell for each level or run; None where there was none.
 Matrix = Sequence[tuple[str, Sequence[tuple[str, Sequence["CampaignCell | None"]]]]]
@@ -166,7 +165,7 @@ class DifferenceGroup:
         levels: at which it was seen.
         count: cases in all campaigns.
         counts: the same, campaign by campaign and operator by operator.
-        cases: the smallest one first, then the smallest ones of the other campaigns and operators.
+        cases: the smallest one first, then those of the other campaigns.
         breadth: at how many operators and levels.
     """
 
@@ -426,7 +425,7 @@ class CampaignReport:
 
     def _level_cell(self, label: str, summary: Summary, cell: Cell, split: Collection[tuple[str, str]]) -> CampaignCell:
         word = f"{cell.counts.failed:,} differ" if cell.counts.failed else cell.verdict.word
-        told = f"{cell.operator} at {cell.level}: {cell.verdict}; {counts_text(cell.counts) or 'no cases'}"
+        told = counts_text(cell.counts) or "no cases"
         told += ", a sample" if cell.counts and summary.is_sampled(cell.operator, cell.level) else ""
         verdict = "differs" if cell.counts.failed else ""
         traits = self._traits(label, operator=cell.operator, level=cell.level, verdict=verdict) if cell.counts else {}
@@ -435,11 +434,16 @@ class CampaignReport:
         return CampaignCell(
             word,
             cell.verdict,
-            told if self.is_single else f"{label}, {told}",
+            told,
             traits,
             is_split=(cell.operator, cell.level) in split,
             is_hollow=any(cell.counts[verdict] for verdict in _DECLINED),
         )
+
+    @property
+    def smallest_cases(self) -> set[str]:
+        """Those that red cells of the map open."""
+        return {case for of in self._smallest_cases.values() for case in of.values()}
 
     @cached_property
     def _smallest_cases(self) -> dict[str, dict[tuple[str, str], str]]:
@@ -601,7 +605,7 @@ class CampaignReport:
         return DifferenceGroup(self._rule(rule), operator, kind, operators, levels, count, counts, cases, len(places))
 
     def _shared_cases(self, groups: Sequence[tuple[str, FailureGroup]]) -> list[SharedCase]:
-        """The smallest case of all, of each campaign, and further ones, each once."""
+        """The smallest case of all and of each campaign, each once."""
         records: dict[str, Record] = {}
         owners: dict[str, list[str]] = {}
         for label, group in groups:
@@ -611,10 +615,8 @@ class CampaignReport:
                     owners[record.case].append(label)
         by_size = sorted(groups, key=lambda item: item[1].smallest_size)
         of_campaigns = {label: group.smallest.case for label, group in reversed(by_size)}
-        smallest = [group.smallest.case for _, group in by_size]
-        order = list(dict.fromkeys([smallest[0], *of_campaigns.values(), *smallest, *records]))
-        most = MAX_CASES + len(set(of_campaigns.values())) - 1
-        return [SharedCase(records[case], owners[case], self._on(records[case])) for case in order[:most]]
+        order = dict.fromkeys([by_size[0][1].smallest.case, *of_campaigns.values()])
+        return [SharedCase(records[case], owners[case], self._on(records[case])) for case in order]
 
     # What the specification leaves open.
 

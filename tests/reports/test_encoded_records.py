@@ -60,7 +60,7 @@ def test_summary_and_cases_are_the_same() -> None:
         feed(FanOut(summary, cases), encoded=encoded)
         found.append((summary, cases))
     (summary, cases), (of_encoded, cases_of_encoded) = found
-    for name in ("counts", "tests", "decisions", "accepted", "coverage", "shapes", "failures", "observed", "reasons"):
+    for name in ("counts", "tests", "decisions", "accepted", "coverage", "failures", "observed", "reasons"):
         assert getattr(summary, name) == getattr(of_encoded, name), name
     assert summary.digests.content == of_encoded.digests.content
     assert summary.digests.results == of_encoded.digests.results

@@ -9,13 +9,14 @@ import zlib
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 import report_data
 from report_data import plain
 
 from dml_conformance.reports.model.records import FEW_DIFFERENCES, TRAITS, Difference, Record, Verdict
 from dml_conformance.reports.page import cases as cases_module
-from dml_conformance.reports.page.cases import DIFFERING, FIRST_KEPT, Cases, Embedded, embed
+from dml_conformance.reports.page.cases import DIFFERING, FIRST_KEPT, SHOWN_DIGITS, Cases, Embedded, _Rows, embed
 from dml_conformance.reports.page.sample import ALWAYS, BLOCK, CaseSample
 
 PLENTY = 50_000_000
@@ -102,7 +103,7 @@ def test_with_little_room_there_are_rows_and_with_less_fewer_and_with_none_nothi
     differing = cases["one"].differing.seen
     for budget in (33_000, 20_000, 0, -100):
         embedded = embed(cases, budget)
-        assert len(Read(embedded).rows) == embedded.carried.rows == max(0, min(1500, budget // 20))
+        assert len(Read(embedded).rows) == embedded.carried.rows == max(0, min(1500, budget // 40))
         assert embedded.carried.differing_rows == (differing if budget > 0 else 0)
         assert embedded.carried.whole <= 100
 
@@ -210,3 +211,12 @@ def test_many_labels_take_wider_numbers() -> None:
     column = next(column for column in read.head["columns"] if column["name"] == "rule")
     assert column["width"] == 2
     assert {row["rule"] for row in read.rows} == {f"R{i:04}" for i in range(700)}
+
+
+def test_of_what_differs_the_cases_that_are_wanted_most_come_first() -> None:
+    cases = Cases()
+    failing = [plain(Verdict.FAIL, case=f"{n:02x}" * 32) for n in range(20)]
+    report_data.feed(cases, failing)
+    wanted = {record.case[:SHOWN_DIGITS] for record in (failing[7], failing[19])}
+    rows = _Rows({"one": cases}, {}, wanted, 2)
+    assert rows.digests(np.arange(2)).hex() == failing[7].case[:SHOWN_DIGITS] + failing[19].case[:SHOWN_DIGITS]

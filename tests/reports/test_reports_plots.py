@@ -11,10 +11,8 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.model.records import Caches, Record, Throughput, Verdict, at_largest_size
-from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.model.records import Caches, Throughput, at_largest_size
 from dml_conformance.reports.model.text import share_of_copy
-from dml_conformance.reports.page.coverage import SHADES, Heat, types_by_rank_and_level
 from dml_conformance.reports.page.drawing import MARKERS, PANEL
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.plots import Roofline, roofline, speed_tables
@@ -142,35 +140,8 @@ def test_the_largest_size_is_that_of_each_operator_type_and_state_of_the_caches(
     assert at_largest_size(rows) == rows[1:]
 
 
-def test_shades_follow_the_order_of_magnitude() -> None:
-    heat = Heat.of("t", ("rule", "phase"), ["a", "b", "c"], ["x"], {("a", "x"): 100_000, ("b", "x"): 1})
-    assert heat.rows == [("a", [(100_000, SHADES)]), ("b", [(1, 1)]), ("c", [(0, 0)])]
-
-
-def summary_of(*records: Record) -> Summary:
-    return report_data.summary_of(records)
-
-
-def test_types_by_rank_and_level_counts_judged_accepted_cases() -> None:
-    traits = {"data_type": "INT8", "rank": 4}
-    found = types_by_rank_and_level(
-        summary_of(
-            plain(**traits),
-            plain(**traits, level="4_0"),
-            plain(**{**traits, "rank": 2}),
-            plain(**traits, expected="REJECT", answered="reject"),
-            plain(Verdict.OBSERVED, **traits),
-        )
-    )
-    ((data_type, heat),) = found
-    levels = list(heat.columns)
-    counts = {(rank, levels[i]): n for rank, cells in heat.rows for i, (n, _) in enumerate(cells) if n}
-    assert data_type == "INT8"
-    assert counts == {("4", "3_0"): 1, ("4", "4_0"): 1, ("2", "3_0"): 1}
-
-
 def test_the_page_draws_a_point_for_each_measurement() -> None:
-    summary = summary_of(plain())
+    summary = report_data.summary_of([plain()])
     text = report_html(CampaignReport([summary]))
     assert text.count('<g class="point">') == len(summary.throughputs)
     points = re.findall('<g class="point"><title>([^<]*)</title>', text)

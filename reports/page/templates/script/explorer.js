@@ -6,6 +6,7 @@ const FILTERS = [
   ["pattern", "Values"],
 ];
 const DIFFERS = "differs"; // a verdict for all that differ
+const MENU_OPTIONS = 200; // of a menu that is made at once
 const DETAIL_LETTERS = 3; // from so many on the text of the cases is searched too
 
 class Explorer {
@@ -45,8 +46,15 @@ class Explorer {
       const counts = new Uint32Array(labels.length);
       for (const code of codes) counts[code]++;
       const extra = name === "verdict" && labels.some((label) => this.differing.has(label)) ? [element("option", { value: DIFFERS }, "all that differ")] : [];
-      const options = labels.map((label, i) => element("option", { value: label === "" ? "-" : label }, `${label || "none"} (${counts[i].toLocaleString("en")})`));
-      const select = element("select", {}, element("option", { value: "" }, "any"), extra, options);
+      const options = () => labels.map((label, i) => element("option", { value: label === "" ? "-" : label }, `${label || "none"} (${counts[i].toLocaleString("en")})`));
+      const select = element("select", {}, element("option", { value: "" }, "any"), extra);
+      const fill = () => {
+        const { value } = select;
+        select.replaceChildren(...[...select.options].slice(0, 1 + extra.length), ...options());
+        select.value = value;
+      };
+      if (labels.length <= MENU_OPTIONS) fill();
+      else select.addEventListener("focus", fill, { once: true });
       select.addEventListener("change", () => this.go(new Map(this.state).set(name, select.value)));
       this.selects.set(name, select);
       return [element("label", {}, element("span", {}, title), select)];
@@ -103,7 +111,7 @@ class Explorer {
 
   // The rows that match, in order.
   apply() {
-    for (const [name, select] of this.selects) select.value = this.state.get(name) ?? "";
+    for (const [name, select] of this.selects) this.choose(select, this.state.get(name) ?? "");
     if (this.text.value !== (this.state.get("text") ?? "")) this.text.value = this.state.get("text") ?? "";
     const search = ++this.searches;
     const words = (this.state.get("text") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
@@ -112,6 +120,14 @@ class Explorer {
     const left = words.map((word) => this.labelled(word));
     this.present(candidates.filter((row) => left.every((matches) => matches(row))), words.some((word) => word.length >= DETAIL_LETTERS));
     if (words.some((word) => word.length >= DETAIL_LETTERS)) void this.searchWhole(search, words, left, candidates);
+  }
+
+  // A long menu has few options until it is used.
+  choose(select, value) {
+    select.value = value;
+    if (select.value === value || value === "") return;
+    select.append(element("option", { value }, value));
+    select.value = value;
   }
 
   matching() {

@@ -50,7 +50,7 @@ const rulesOf = (cases, operator) => {
   const wrongs = (counts) => counts.some((of) => differing.some((verdict) => of[verdict])) ? 0 : 1;
   const rows = Object.entries(tallies[operator]).sort(([, a], [, b]) => wrongs(a) - wrongs(b));
   return table(
-    { label: `Cases of ${operator} by rule`, class: "wide" },
+    { label: `Cases of ${operator} by rule`, class: "wide by-rule" },
     ["Rule", ...(campaigns.length > 1 ? campaigns : ["Cases"]), "What it says"],
     rows.map(([rule, counts]) => [
       element("th", { scope: "row", class: "mono" }, rule || "no rule in particular"),
