@@ -9,7 +9,7 @@ const offerSearch = (cases, place) => {
     ...Object.entries(rules).map(([name, [statement]]) => ({ name, kind: "rule", told: statement, address: addressOf(CASES, new Map([["rule", name]])) })),
   ];
   const texts = entries.map(({ name, kind, told }) => `${kind} ${name} ${told ?? ""}`.toLowerCase());
-  const text = element("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Operator, rule or verdict" });
+  const text = element("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Operator, rule or verdict", "aria-label": "Find an operator, a rule or a verdict" });
   const found = element("ul", { class: "finds", hidden: true });
   const status = element("span", { class: "hidden", role: "status" });
   const show = () => {
@@ -36,5 +36,5 @@ const offerSearch = (cases, place) => {
     else if (event.key === "Escape") clear();
   });
   addEventListener("hashchange", clear);
-  place.before(element("div", { class: "find", role: "search", "aria-label": "The page" }, element("label", {}, element("span", { class: "hidden" }, "Find an operator, a rule or a verdict"), text), status, found));
+  place.before(element("div", { class: "find", role: "search", "aria-label": "The page" }, text, status, found));
 };
