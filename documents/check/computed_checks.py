@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import count, takewhile
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.checks import CheckList, Remark
 from dml_conformance.documents.check.example_checks import named, storable
-from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.model import Remark, Remarks
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -43,7 +42,16 @@ _COUNT = re.compile(r"=\s*(\d{1,9})(?!\d)")
 _BY_TABLES = frozenset({"data-types", "dimension-counts"})
 _BY_AGREEMENT = {"same-data-type": DATA_TYPE, "same-dimension-count": DIMENSION_COUNT}
 
-CHECKS = CheckList()
+
+def computed_remarks(subject: PageSubject) -> Remarks:
+    """What the rules and the reference contradict of the examples of a known operator."""
+    if subject.spec is None:
+        return
+    for example in subject.examples:
+        fields = described(subject.spec, example)
+        if fields is not None:
+            yield from _of_example(subject, subject.spec, example, fields)
+    yield from _impossible(subject)
 
 
 def described(spec: OperatorSpec, example: WorkedExample) -> dict[str, Any] | None:
@@ -88,35 +96,21 @@ def _desc(spec: OperatorSpec, fields: Mapping[str, Any]) -> OperatorDesc:
     return desc_from_json({"type": spec.dml_name, "desc": dict(fields)})
 
 
-def _readable(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any]]]:
-    """The examples that are whole descriptors of a known operator."""
-    if subject.spec is None:
+def _of_example(subject: PageSubject, spec: OperatorSpec, example: WorkedExample, fields: dict[str, Any]) -> Remarks:
+    """What is wrong with an example that prints every field."""
+    try:
+        decision = decide(_desc(spec, fields), HIGHEST)
+    except FormError as error:
+        path = error.where.removeprefix("desc.")
+        spot, expected = _spot(example, path), "a value of the field"
+        yield Remark("example-form", f"{example.number}/{path}", spot, error.problem, expected)
         return
-    for example in subject.examples:
-        fields = described(subject.spec, example)
-        if fields is not None:
-            yield example, subject.spec, fields
-
-
-def _decided(subject: PageSubject) -> Iterator[tuple[WorkedExample, OperatorSpec, dict[str, Any], Decision]]:
-    """The examples that are descriptors, and what the specification says of them at the highest level."""
-    for example, spec, fields in _readable(subject):
-        try:
-            decision = decide(_desc(spec, fields), HIGHEST)
-        except FormError:
-            continue
-        yield example, spec, fields, decision
-
-
-@CHECKS.add("example-form", Severity.ERROR, "the API")
-def _forms(subject: PageSubject) -> Iterator[Remark]:
-    """The values of examples fit the API's fields."""
-    for example, spec, fields in _readable(subject):
-        try:
-            _desc(spec, fields)
-        except FormError as error:
-            path = error.where.removeprefix("desc.")
-            yield Remark(f"{example.number}/{path}", _spot(example, path), error.problem, "a value of the field")
+    yield from _rules(subject, example, decision)
+    desc = _executable(spec, example, fields)
+    if desc is not None and _filled(example, desc):
+        elements = {slot.key: _printed(example, slot.name) for slot in inputs(desc)}
+        for name, result in run_reference(desc, explicit(elements)).items():
+            yield from _value_remarks(spec, example, name, result.elements, result.open)
 
 
 def _spot(example: WorkedExample, path: str) -> Spot:
@@ -140,55 +134,21 @@ def _stated(subject: PageSubject) -> frozenset[str]:
     return frozenset(stated | _BY_TABLES if subject.table_at else stated)
 
 
-@CHECKS.add("example-rule", Severity.ERROR)
-def _rules(subject: PageSubject) -> Iterator[Remark]:
-    """Every example is a valid descriptor."""
+def _rules(subject: PageSubject, example: WorkedExample, decision: Decision) -> Remarks:
+    """The rules that an example breaks, or that leave open whether it is valid, at the highest level."""
     stated = _stated(subject)
-    for example, _, _, decision in _decided(subject):
-        if decision.outcome is not Outcome.REJECT:
-            continue
-        for violation in decision.violations:
-            name = violation.rule.id.partition(".")[2]
-            if name not in stated:
-                yield Remark(
-                    f"{example.number}/{name}",
-                    _spot(example, violation.where),
-                    f"{violation.where}: {violation.found}",
-                    violation.rule.remedy or "a valid descriptor",
-                    f"rule {violation.rule.id}: {violation.rule.statement}",
-                )
-
-
-@CHECKS.add("example-open", Severity.NOTE)
-def _open(subject: PageSubject) -> Iterator[Remark]:
-    """It is settled what every example means."""
-    for example, _, _, decision in _decided(subject):
+    for violation in decision.violations:
+        rule, found = violation.rule, f"{violation.where}: {violation.found}"
+        name, spot = rule.id.partition(".")[2], _spot(example, violation.where)
         if decision.outcome is Outcome.UNSPECIFIED:
-            for violation in decision.violations:
-                yield Remark(
-                    f"{example.number}/{violation.rule.id.partition('.')[2]}",
-                    _spot(example, violation.where),
-                    f"{violation.where}: {violation.found}",
-                    "nothing: whether this is valid is not settled",
-                    f"rule {violation.rule.id}, left open by erratum {violation.rule.erratum}",
-                )
+            expected, why = "nothing: whether this is valid is not settled", f"left open by erratum {rule.erratum}"
+            yield Remark("example-open", f"{example.number}/{name}", spot, found, expected, f"rule {rule.id}, {why}")
+        elif decision.outcome is Outcome.REJECT and name not in stated:
+            expected, why = rule.remedy or "a valid descriptor", f"rule {rule.id}: {rule.statement}"
+            yield Remark("example-rule", f"{example.number}/{name}", spot, found, expected, why)
 
 
-@CHECKS.add("example-values", Severity.ERROR)
-def _values(subject: PageSubject) -> Iterator[Remark]:
-    """The reference computes the outputs of the examples."""
-    for example, spec, fields, _ in _decided(subject):
-        desc = _executable(spec, example, fields)
-        if desc is None or not _filled(example, desc):
-            continue
-        elements = {slot.key: _printed(example, slot.name) for slot in inputs(desc)}
-        for name, result in run_reference(desc, explicit(elements)).items():
-            yield from _value_remarks(spec, example, name, result.elements, result.open)
-
-
-def _value_remarks(
-    spec: OperatorSpec, example: WorkedExample, name: str, computed: Any, is_open: Any
-) -> Iterator[Remark]:
+def _value_remarks(spec: OperatorSpec, example: WorkedExample, name: str, computed: Any, is_open: Any) -> Remarks:
     """Where the printed output is not what is computed: an array, and which of its elements are open."""
     printed = example.tensors[name].values
     assert printed is not None
@@ -198,10 +158,18 @@ def _value_remarks(
     where = f"{example.number}/{name}"
     if spec.index is not None and np.any(left_open):
         found = "an index of the example is out of range, or two are for one place, so elements of the output are open"
-        yield Remark(where, printed, found, "indices in range, each once", "what comes of others is not specified")
+        yield Remark(
+            "example-values",
+            where,
+            printed,
+            found,
+            "indices in range, each once",
+            "what comes of others is not specified",
+        )
     elif cells:
         found, expected = (_cells_text(name, cells, values) for values in (wanted, computed))
-        yield Remark(where, printed, found, expected, f"{spec.pseudocode}, computed from the inputs of the example")
+        why = f"{spec.pseudocode}, computed from the inputs of the example"
+        yield Remark("example-values", where, printed, found, expected, why)
 
 
 def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:
@@ -260,9 +228,8 @@ def _filled(example: WorkedExample, desc: OperatorDesc) -> bool:
     return True
 
 
-@CHECKS.add("figure-impossible", Severity.WARNING)
-def _impossible(subject: PageSubject) -> Iterator[Remark]:
-    """The sizes in illustrations could be those of a tensor.
+def _impossible(subject: PageSubject) -> Remarks:
+    """Sizes in illustrations that could not be those of a tensor.
 
     An illustration shows on a tensor's sizes which dimensions a count selects: `IndicesTensor.Sizes` {1,1,4,6} of which
     {1,4,6} count.
@@ -281,6 +248,7 @@ def _impossible(subject: PageSubject) -> Iterator[Remark]:
         for violation in decide(_with_sizes(known.with_types(), tensor, sizes), HIGHEST).violations:
             if violation.where.startswith(f"{tensor}.Sizes[") and violation.rule.erratum is None:
                 yield Remark(
+                    "figure-impossible",
                     f"{member.name.english}/{violation.rule.id.partition('.')[2]}",
                     at,
                     f"{tensor}.Sizes {braces(sizes)}: {violation.found}",

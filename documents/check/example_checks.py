@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.checks import CheckList, Remark, listed
 from dml_conformance.documents.check.formulas import Environment, contains, number_of
-from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.model import Remark, Remarks, listed
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -45,26 +44,20 @@ _AXIS_WORDS = frozenset(
 _FEWEST_LACKING = 2  # tensors of its own that an example of another operator lacks
 _ENUMERATOR = re.compile(r"\bDML_[A-Z0-9_]+\b")
 
-CHECKS = CheckList()
 
-
-def _whole(subject: PageSubject) -> Iterator[WorkedExample]:
-    """The examples that are no figures within a text."""
-    return (example for example in subject.examples if not example.is_figure)
-
-
-def _tensors(subject: PageSubject) -> Iterator[tuple[str, WorkedExample, str, ExampleTensor]]:
-    """Every tensor of every example: `1/InputTensor`, the example, the field and what is printed of it."""
+def example_remarks(subject: PageSubject) -> Remarks:
+    """What the examples contradict on their own page."""
     for example in subject.examples:
-        for name, tensor in example.tensors.items():
-            yield f"{example.number}/{name}", example, name, tensor
-
-
-def _attributes(subject: PageSubject) -> Iterator[tuple[WorkedExample, str, Value]]:
-    """Every value of every example that is no tensor's, with its name."""
-    for example in subject.examples:
-        for name, value in example.attributes.items():
-            yield example, name, value
+        yield from _unreadable(example)
+        yield from _labels(subject, example)
+        yield from _attributes(subject, example)
+        yield from _tensors(example)
+        yield from _allowed(subject, example)
+        yield from _titles(example)
+    yield from _missing(subject)
+    yield from _disagreement(subject)
+    yield from _outside(subject)
+    yield from _formulas(subject)
 
 
 def named(name: str, value: Value) -> Spot:
@@ -79,36 +72,36 @@ def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
     return Spot(place, f"{tensor.label.text}: {text}")
 
 
-@CHECKS.add("example-unreadable", Severity.ERROR, "the form of an example")
-def _unreadable(subject: PageSubject) -> Iterator[Remark]:
-    """Everything that an example prints can be read."""
-    for example in subject.examples:
-        for name, value in example.values:
-            if value.value is None:
-                found, expected = "a value that cannot be read", "a value in the form of the others"
-            elif name.endswith(f".{SIZES}") and integers(value) is None:
-                found, expected = "no list of whole numbers", "sizes as numbers"
-            else:
-                continue
-            yield Remark(f"{example.number}/{name}", value, found, expected)
+def _unreadable(example: WorkedExample) -> Remarks:
+    for name, value in example.values:
+        if value.value is None:
+            found, expected = "a value that cannot be read", "a value in the form of the others"
+        elif name.endswith(f".{SIZES}") and integers(value) is None:
+            found, expected = "no list of whole numbers", "sizes as numbers"
+        else:
+            continue
+        yield Remark("example-unreadable", f"{example.number}/{name}", value, found, expected)
 
 
-@CHECKS.add("example-label", Severity.WARNING)
-def _labels(subject: PageSubject) -> Iterator[Remark]:
-    """The tensors of an example stand under their own names."""
-    for example in subject.examples:
-        for tensor, meant in () if _foreign(subject, example) else example.mislabelled:
-            label = tensor.label.english
-            if label != tensor.field in subject.tensors:
-                continue  # an element of an array of tensors
-            again = label in example.tensors
-            yield Remark(
-                f"{example.number}/{meant or label}",
-                tensor.label,
-                f"{'another' if again else 'a'} tensor labelled {label}",
-                meant or f"one of {listed(subject.tensors)}",
-                "the tensors of the structure" + (", of which the example has no other" if meant else ""),
-            )
+def _labels(subject: PageSubject, example: WorkedExample) -> Remarks:
+    """Tensors under another label than their own names, or those of another operator."""
+    strange = _foreign(subject, example)
+    if strange and not example.is_figure:
+        found = f"an example with {listed(tensor.label.text for tensor in example.example.tensors)}"
+        expected = f"one with {listed(subject.tensors)}"
+        yield Remark("example-operator", str(example.number), strange[0].label, found, expected)
+    for tensor, meant in () if strange else example.mislabelled:
+        label = tensor.label.english
+        if label != tensor.field in subject.tensors:
+            continue  # an element of an array of tensors
+        yield Remark(
+            "example-label",
+            f"{example.number}/{meant or label}",
+            tensor.label,
+            f"{'another' if label in example.tensors else 'a'} tensor labelled {label}",
+            meant or f"one of {listed(subject.tensors)}",
+            "the tensors of the structure" + (", of which the example has no other" if meant else ""),
+        )
 
 
 def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor]:
@@ -123,45 +116,58 @@ def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor
     return [tensor for tensor in strange if tensor.label.english.endswith("Tensor")]
 
 
-@CHECKS.add("example-operator", Severity.ERROR, "the tensors of the structure")
-def _other_operators(subject: PageSubject) -> Iterator[Remark]:
-    """No example is one of another operator."""
-    for example in _whole(subject):
-        strange = _foreign(subject, example)
-        if strange:
-            found = f"an example with {listed(tensor.label.text for tensor in example.example.tensors)}"
-            yield Remark(str(example.number), strange[0].label, found, f"one with {listed(subject.tensors)}")
-
-
-@CHECKS.add("example-attribute", Severity.ERROR, "the syntax block")
-def _unknown_attributes(subject: PageSubject) -> Iterator[Remark]:
-    """Every attribute of an example is a field."""
+def _attributes(subject: PageSubject, example: WorkedExample) -> Remarks:
+    """Attributes that are no fields, and counts that are not the lengths of their arrays."""
     expected = f"one of {listed(name for name, field in subject.fields.items() if not field.is_tensor)}"
-    for example, name, value in _attributes(subject):
+    for name, value in example.attributes.items():
         if subject.fields and name not in subject.fields:
-            yield Remark(f"{example.number}/{name}", named(name, value), f"a value for {name}", expected)
+            spot = named(name, value)
+            yield Remark("example-attribute", f"{example.number}/{name}", spot, f"a value for {name}", expected)
+        counted_by = subject.fields[name].count_field if name in subject.fields else ""
+        values, count = integers(value), example.attributes.get(counted_by)
+        if values is not None and count is not None and count.value != len(values):
+            yield Remark(
+                "example-count",
+                f"{example.number}/{counted_by}",
+                named(counted_by, count),
+                f"{count.text}, {name} has {len(values)} entries",
+                str(len(values)),
+                f"{counted_by} is the length of {name}",
+            )
 
 
-@CHECKS.add("example-property", Severity.ERROR, "DML_BUFFER_TENSOR_DESC")
-def _unknown_properties(subject: PageSubject) -> Iterator[Remark]:
-    """What an example prints of a tensor is a field."""
-    for where, _, _, tensor in _tensors(subject):
+def _tensors(example: WorkedExample) -> Remarks:
+    """What is printed of tensors: properties, data types that exist, and elements that fill the sizes.
+
+    The brackets of leading dimensions of size 1 may be left out.
+    """
+    for name, tensor in example.tensors.items():
+        where = f"{example.number}/{name}"
         for part, value in tensor.properties.items():
             if part not in TENSOR_FIELDS:
-                spot = named(f"{part}:", value)
-                yield Remark(f"{where}.{part}", spot, f"a value for {part}", f"one of {listed(TENSOR_FIELDS)}")
+                spot, expected = named(f"{part}:", value), f"one of {listed(TENSOR_FIELDS)}"
+                yield Remark("example-property", f"{where}.{part}", spot, f"a value for {part}", expected)
+        said, sizes = example.data_types.get(name, ""), example.sizes.get(name)
+        if said and tensor.data_type is not None and not is_data_type(said):
+            yield Remark("example-type", where, tensor.data_type, said, "a name of DML_TENSOR_DATA_TYPE")
+        if sizes is None or tensor.values is None or tensor.values.value is None:
+            continue
+        filled = nesting(tensor.values.value)
+        if filled is None or (1,) * (len(sizes) - len(filled)) + filled != sizes:
+            found = "rows of unequal length" if filled is None else f"elements of sizes {braces(filled)}"
+            why = f"the sizes printed for {name}"
+            yield Remark("example-elements", where, tensor.values, found, braces(sizes), why)
 
 
-@CHECKS.add("example-missing", Severity.ERROR)
-def _missing(subject: PageSubject) -> Iterator[Remark]:
-    """An example has a value for every field.
+def _missing(subject: PageSubject) -> Remarks:
+    """Fields that an example has no value for.
 
     For an unknown operator, for what the page's other examples have. Not for the count of an array that is printed, nor
     for a field that goes with another mode than the example's, by the enumerators that are named with it.
     """
     counts = {field.count_field for field in subject.fields.values()}
     optional = {name for name, field in subject.fields.items() if field.optional}
-    examples = list(_whole(subject))
+    examples = [example for example in subject.examples if not example.is_figure]
     for example in examples:
         has = example.fields
         if subject.spec is not None:
@@ -200,7 +206,14 @@ def _about(subject: PageSubject, name: str, member: FieldSection) -> Iterator[Qu
 
 def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
     spot = Spot(place, _title(example))
-    return Remark(f"{example.number}/{name}", spot, f"nothing is printed for {name}", f"a value for {name}", why)
+    return Remark(
+        "example-missing",
+        f"{example.number}/{name}",
+        spot,
+        f"nothing is printed for {name}",
+        f"a value for {name}",
+        why,
+    )
 
 
 def _title(example: WorkedExample) -> str:
@@ -208,47 +221,6 @@ def _title(example: WorkedExample) -> str:
     if example.example.title is not None:
         return example.example.title.text
     return example.example.tensors[0].label.text if example.example.tensors else f"example {example.number}"
-
-
-@CHECKS.add("example-count", Severity.ERROR)
-def _counts(subject: PageSubject) -> Iterator[Remark]:
-    """Counts in examples are the lengths of their arrays."""
-    for example, name, value in _attributes(subject):
-        counted_by = subject.fields[name].count_field if name in subject.fields else ""
-        values, count = integers(value), example.attributes.get(counted_by)
-        if values is not None and count is not None and count.value != len(values):
-            yield Remark(
-                f"{example.number}/{counted_by}",
-                named(counted_by, count),
-                f"{count.text}, {name} has {len(values)} entries",
-                str(len(values)),
-                f"{counted_by} is the length of {name}",
-            )
-
-
-@CHECKS.add("example-type", Severity.ERROR, "the enumeration in DirectML.h")
-def _unknown_types(subject: PageSubject) -> Iterator[Remark]:
-    """Every data type in an example exists."""
-    for where, example, name, tensor in _tensors(subject):
-        said = example.data_types.get(name, "")
-        if said and tensor.data_type is not None and not is_data_type(said):
-            yield Remark(where, tensor.data_type, said, "a name of DML_TENSOR_DATA_TYPE")
-
-
-@CHECKS.add("example-elements", Severity.ERROR)
-def _filling(subject: PageSubject) -> Iterator[Remark]:
-    """The elements of an example fill its sizes.
-
-    The brackets of leading dimensions of size 1 may be left out.
-    """
-    for where, example, name, tensor in _tensors(subject):
-        sizes = example.sizes.get(name)
-        if sizes is None or tensor.values is None or tensor.values.value is None:
-            continue
-        filled = nesting(tensor.values.value)
-        if filled is None or (1,) * (len(sizes) - len(filled)) + filled != sizes:
-            found = "rows of unequal length" if filled is None else f"elements of sizes {braces(filled)}"
-            yield Remark(where, tensor.values, found, braces(sizes), f"the sizes printed for {name}")
 
 
 def storable(value: Any, data_type: DataType) -> bool:
@@ -274,45 +246,32 @@ def _disallowed(example: WorkedExample, table: Table) -> Iterator[tuple[str, str
             yield name, DIMENSION_COUNT
 
 
-@CHECKS.add("example-table", Severity.ERROR)
-def _no_table(subject: PageSubject) -> Iterator[Remark]:
-    """Every example is allowed by a table of the page."""
-    if not subject.table_at:
-        return
-    newest = next(reversed(subject.table_at.values()))
-    for example in subject.examples:
-        if any(not list(_disallowed(example, table)) for table in subject.table_at.values()):
-            continue
-        for name, prop in _disallowed(example, newest):
+def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
+    """An example that no table of the page allows, or only one above the operator's first level.
+
+    Pages seldom say from when on an example holds, so that one of a later level is no fault.
+    """
+    wrong = {level: list(_disallowed(example, table)) for level, table in subject.table_at.items()}
+    introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
+    allowing = [level for level, of_level in wrong.items() if not of_level]
+    if wrong and not allowing:
+        level, newest = list(subject.table_at.items())[-1]
+        for name, prop in wrong[level]:
             row = newest.rows[name]
             if prop == DATA_TYPE:
                 found, expected = example.data_types[name], types_text(row.data_types or ())
             else:
                 found, expected = f"{len(example.sizes[name])} dimensions", counts_text(row.dimension_counts or ())
             spot, why = _property_spot(example.tensors[name], prop), f"the table of {newest.label}, and the lower ones"
-            yield Remark(f"{example.number}/{name}.{prop}", spot, found, expected, why)
-
-
-@CHECKS.add("example-level", Severity.NOTE)
-def _late(subject: PageSubject) -> Iterator[Remark]:
-    """Every example holds from the operator's first level on.
-
-    Pages seldom say from when on an example holds, so that one of a later level is no fault.
-    """
-    if subject.introduced_in is None:
-        return
-    introduced = level_of(subject.introduced_in[0])
-    for example in _whole(subject):
-        allowing = [level for level, table in subject.table_at.items() if not list(_disallowed(example, table))]
-        if introduced not in subject.table_at or not allowing or min(allowing) <= introduced:
-            continue
-        lowest = subject.table_at[introduced]
-        wrong = list(_disallowed(example, lowest))
-        first, prop = wrong[0]
+            yield Remark("example-table", f"{example.number}/{name}.{prop}", spot, found, expected, why)
+    elif introduced is not None and wrong.get(introduced) and min(allowing) > introduced and not example.is_figure:
+        first, prop = wrong[introduced][0]
+        of_them = "; ".join(_property_text(example, *pair) for pair in wrong[introduced])
         yield Remark(
+            "example-level",
             str(example.number),
             _property_spot(example.tensors[first], prop),
-            f"no descriptor of {lowest.label}: {'; '.join(_property_text(example, *pair) for pair in wrong)}",
+            f"no descriptor of {subject.table_at[introduced].label}: {of_them}",
             f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
             f"the operator was introduced in {introduced}",
         )
@@ -325,9 +284,8 @@ def _property_text(example: WorkedExample, name: str, prop: str) -> str:
     return f"{name} has {count} dimension{'s' if count != 1 else ''}"
 
 
-@CHECKS.add("example-constraint", Severity.ERROR)
-def _disagreement(subject: PageSubject) -> Iterator[Remark]:
-    """Every example keeps the constraint list."""
+def _disagreement(subject: PageSubject) -> Remarks:
+    """Examples that do not keep the constraint list."""
     for agreement in subject.agreements:
         for example in subject.examples:
             values = {name: _property(example, name, agreement.property) for name in agreement.tensors}
@@ -337,6 +295,7 @@ def _disagreement(subject: PageSubject) -> Iterator[Remark]:
             if odd is None:
                 continue
             yield Remark(
+                "example-constraint",
                 f"{example.number}/{odd}.{agreement.property}",
                 _property_spot(example.tensors[odd], agreement.property),
                 f"{odd}: {said[odd]}",
@@ -355,9 +314,8 @@ def _property(example: WorkedExample, tensor: str, prop: str) -> str | None:
     return str(len(sizes)) if prop == DIMENSION_COUNT else braces(sizes)
 
 
-@CHECKS.add("example-range", Severity.ERROR)
-def _outside(subject: PageSubject) -> Iterator[Remark]:
-    """Every example lies in the intervals of the sections."""
+def _outside(subject: PageSubject) -> Remarks:
+    """Examples that lie outside the intervals of the sections."""
     for member in subject.page.members:
         name = member.name.english
         field, intervals = subject.fields.get(name), subject.ranges(member)
@@ -374,7 +332,7 @@ def _outside(subject: PageSubject) -> Iterator[Remark]:
                     continue
                 found = f"{value}, outside {_evaluated(intervals[0], example.environment)}"
                 expected, why = f"a value in {intervals[0].text}", f"the section {name}"
-                yield Remark(f"{example.number}/{name}", named(name, printed), found, expected, why)
+                yield Remark("example-range", f"{example.number}/{name}", named(name, printed), found, expected, why)
                 break
 
 
@@ -383,19 +341,17 @@ def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
     return msgspec.structs.replace(interval, low=low, high=high).text
 
 
-@CHECKS.add("example-title", Severity.WARNING, "the values of the example")
-def _titles(subject: PageSubject) -> Iterator[Remark]:
-    """Titles tell what their examples have.
+def _titles(example: WorkedExample) -> Remarks:
+    """A title that tells something else than its example has.
 
     Only whole items of the title count: `2D` is a claim on the dimensions, with or without leading ones that pad them;
     `2D output` is none. `axis 1` is one on Axis. The word for axis is known in the languages of the documentation.
     """
-    for example in subject.examples:
-        title = example.example.title
-        wrong = list(_wrong_claims(example, title.english)) if title is not None else []
-        if title is not None and wrong:
-            found = "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong)
-            yield Remark(str(example.number), title, found, "a title that tells what the example has")
+    title = example.example.title
+    wrong = [] if title is None else list(_wrong_claims(example, title.english))
+    if title is not None and wrong:
+        found = "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong)
+        yield Remark("example-title", str(example.number), title, found, "a title that tells what the example has")
 
 
 def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
@@ -414,9 +370,8 @@ def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str
             yield item, "Axis", axis.text
 
 
-@CHECKS.add("example-formula", Severity.ERROR)
-def _formulas(subject: PageSubject) -> Iterator[Remark]:
-    """The printed formulas give the sizes of the examples."""
+def _formulas(subject: PageSubject) -> Remarks:
+    """Examples whose sizes are not those that the printed formulas give."""
     for printed in subject.formulas:
         formula = printed.formula
         for example in subject.examples:
@@ -429,4 +384,5 @@ def _formulas(subject: PageSubject) -> Iterator[Remark]:
             if given != sizes and value is not None:
                 spot = named(f"{formula.target}.Sizes", value)
                 found = f"the example has {braces(sizes)}, the formula gives {gives}"
-                yield Remark(f"{example.number}/{formula.target}", spot, found, "the same from both", printed.cited)
+                where = f"{example.number}/{formula.target}"
+                yield Remark("example-formula", where, spot, found, "the same from both", printed.cited)

@@ -9,8 +9,7 @@ from functools import cache, lru_cache
 from itertools import islice, takewhile
 from pathlib import PurePath
 
-from dml_conformance.documents.check.checks import CheckList, Fragment, Remark, listed, misplaced, repeated
-from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.model import Fragment, Remark, Remarks, listed, misplaced, repeated
 from dml_conformance.documents.check.subject import (
     Mention,
     PageSubject,
@@ -26,7 +25,7 @@ from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.field_kinds import enumerations
 from dml_conformance.spec.forms import TENSOR_FIELDS
-from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
+from dml_conformance.spec.levels import HIGHEST, LOWEST
 from dml_conformance.spec.registry import operators
 
 _STRUCTURE = re.compile(r"DML_([A-Z0-9_]+)_OPERATOR_DESC")
@@ -43,12 +42,22 @@ _ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
 _LONGEST_AND = 6  # characters of the longest "and" of a language, with its spaces
 _MOST_WORDS, _MOST_NAMES, _LONGEST_NAME = 2_000, 500, 60
 
-CHECKS = CheckList()
+
+def field_remarks(subject: PageSubject) -> Remarks:
+    """What the parts of a page but its tables and examples contradict."""
+    yield from _unreadable(subject)
+    yield from _structure(subject)
+    yield from _fields(subject)
+    yield from _sections(subject)
+    yield from _levels(subject)
+    yield from _unknown_names(subject)
+    yield from _misspelt_names(subject)
+    yield from _unknown_enumerators(subject)
+    yield from _unlike_properties(subject)
 
 
-@CHECKS.add("unreadable", Severity.WARNING, "the form of the page")
-def _unreadable(subject: PageSubject) -> Iterator[Remark]:
-    """Everything on the page can be read.
+def _unreadable(subject: PageSubject) -> Remarks:
+    """What cannot be read, or is still to be written.
 
     Cells of tables and values of examples have checks of their own; a figure within the text of a field may hold words.
     """
@@ -58,24 +67,16 @@ def _unreadable(subject: PageSubject) -> Iterator[Remark]:
     for problem in subject.page.problems:
         is_of_figure = problem.id == "unreadable-example-line" and any(problem.place.line in lines for lines in figures)
         if problem.place not in elsewhere and not is_of_figure:
-            yield Remark(problem.id, Spot(problem.place, problem.fragment), problem.what, "text that can be read")
-
-
-@CHECKS.add("text-unwritten", Severity.WARNING, "the form of a page")
-def _unwritten(subject: PageSubject) -> Iterator[Remark]:
-    """No text is still to be written.
-
-    Cells of tables have checks of their own.
-    """
+            spot = Spot(problem.place, problem.fragment)
+            yield Remark("unreadable", problem.id, spot, problem.what, "text that can be read")
     for passage in subject.page.passages:
         left = _PLACEHOLDER.search(passage.quoted.english)
         if left is not None and passage.role != "cell":
-            yield Remark(passage.section, passage.quoted, left[0], "a text")
+            yield Remark("text-unwritten", passage.section, passage.quoted, left[0], "a text")
 
 
-@CHECKS.add("structure-name", Severity.ERROR, "the page is on that structure")
-def _names(subject: PageSubject) -> Iterator[Remark]:
-    """File name, title, front matter and syntax block name one structure."""
+def _structure(subject: PageSubject) -> Remarks:
+    """The name of the structure, wherever it stands."""
     page = subject.page
     expected = f"DML_{page.operator}_OPERATOR_DESC"
     syntax = next((block.place for block in page.code_blocks if block.role == "syntax"), subject.top.place)
@@ -88,154 +89,89 @@ def _names(subject: PageSubject) -> Iterator[Remark]:
     for where, spot in named.items():
         other = _STRUCTURE.search(spot.text.upper())
         if other is not None and other[0] != expected:
-            yield Remark(where, spot, other[0], expected)
+            yield Remark("structure-name", where, spot, other[0], expected)
+    for passage in page.passages:
+        for match in () if passage.section == "front" else _VERSION_BEHIND.finditer(passage.quoted.english):
+            right = f"DML_{match[1]}{match[2]}_OPERATOR_DESC"
+            yield Remark("structure-misspelt", match[0], passage.quoted, match[0], right)
 
 
-@CHECKS.add("structure-misspelt", Severity.WARNING, "the structures in DirectML.h")
-def _misspelt_structures(subject: PageSubject) -> Iterator[Remark]:
-    """The version of an operator's structure stands before the word operator."""
-    for passage in subject.page.passages:
-        named = () if passage.section == "front" else _VERSION_BEHIND.finditer(passage.quoted.english)
-        for match in named:
-            yield Remark(match[0], passage.quoted, match[0], f"DML_{match[1]}{match[2]}_OPERATOR_DESC")
+def _fields(subject: PageSubject) -> Remarks:
+    """The syntax block.
 
-
-@CHECKS.add("syntax-missing", Severity.ERROR, "the form of a page on an operator")
-def _no_syntax(subject: PageSubject) -> Iterator[Remark]:
-    """The page declares the structure."""
-    if not subject.page.declarations and not subject.is_source:
-        expected = "a syntax block with the fields, their types and their order"
-        yield Remark("syntax", subject.top, "no declaration of the structure that could be read", expected)
-
-
-@CHECKS.add("field-misspelt", Severity.ERROR, "the fields of the structure")
-def _misspelt_fields(subject: PageSubject) -> Iterator[Remark]:
-    """No field is misspelt in the syntax block, above its section or in a table.
-
-    Everything else is read as if its name were right, so that this is the only finding.
+    A field that is misspelt is read everywhere else as if its name were right, so that this is the only finding.
     """
-    for found in subject.misspelt:
-        yield Remark(f"{found.part}/{found.meant}", Spot(found.place, found.name), found.name, found.meant)
-
-
-@CHECKS.add("field-twice", Severity.ERROR)
-def _described_twice(subject: PageSubject) -> Iterator[Remark]:
-    """No field is declared or described twice."""
-    for declaration in repeated(subject.page.declarations, lambda declaration: declaration.name):
-        yield Remark(declaration.name, declaration, "declared again", "one declaration", "the lines above it")
-    for member in repeated(subject.page.members, lambda member: member.name.english):
-        subject_of_member = f"members/{member.name.english}"
-        yield Remark(subject_of_member, heading_of(member), "described again", "one section a field", "the sections")
-
-
-@CHECKS.add("field-undescribed", Severity.ERROR, "the syntax block declares it")
-def _undescribed(subject: PageSubject) -> Iterator[Remark]:
-    """Every field of the syntax block has a section."""
-    described = {member.name.english for member in subject.page.members}
-    for declaration in subject.page.declarations:
-        name = declaration.name
+    page = subject.page
+    described = {member.name.english for member in page.members}
+    if not page.declarations and not subject.is_source:
+        found, expected = "no declaration of the structure that could be read", "a syntax block with the fields, their"
+        yield Remark("syntax-missing", "syntax", subject.top, found, f"{expected} types and their order")
+    for wrong in subject.misspelt:
+        spot = Spot(wrong.place, wrong.name)
+        yield Remark("field-misspelt", f"{wrong.part}/{wrong.meant}", spot, wrong.name, wrong.meant)
+    for again in repeated(page.declarations, lambda declaration: declaration.name):
+        yield Remark("field-twice", again.name, again, "declared again", "one declaration", "the lines above it")
+    for name, declaration in ((d.name, d) for d in page.declarations):
         if name not in described:
-            yield Remark(name, declaration, "no section describes the field", f"a section {name}")
+            yield Remark("field-undescribed", name, declaration, "no section describes the field", f"a section {name}")
 
 
-@CHECKS.add("field-undeclared", Severity.ERROR, "the syntax block")
-def _undeclared(subject: PageSubject) -> Iterator[Remark]:
-    """Every section is on a field of the syntax block."""
-    declared = [declaration.name for declaration in subject.page.declarations]
-    for member in subject.page.members if declared else ():
-        if member.name.english not in declared:
-            found = "a section on a field that the structure does not have"
-            yield Remark(member.name.english, heading_of(member), found, f"one of {listed(declared)}")
-
-
-@CHECKS.add("field-order", Severity.WARNING, "the order of the syntax block")
-def _order(subject: PageSubject) -> Iterator[Remark]:
-    """The sections stand in the order of the syntax block."""
-    declared = dict.fromkeys(declaration.name for declaration in subject.page.declarations)
-    sections = {member.name.english: heading_of(member) for member in reversed(subject.page.members)}
-    expected = [name for name in declared if name in sections]
-    for name, due in misplaced(expected, lambda name: sections[name].place):
-        yield Remark(name, sections[name], f"the section {name} stands where {due} is due", listed(expected))
-
-
-@CHECKS.add("field-type", Severity.ERROR, "the syntax block")
-def _types(subject: PageSubject) -> Iterator[Remark]:
-    """The sections name the types of the syntax block."""
-    declared = {declaration.name: declaration.type for declaration in subject.page.declarations}
-    for member in subject.page.members:
-        name, line = member.name.english, member.type_line
+def _sections(subject: PageSubject) -> Remarks:
+    """The sections on fields against the syntax block."""
+    page = subject.page
+    declared = {declaration.name: declaration.type for declaration in page.declarations}
+    for again in repeated(page.members, lambda member: member.name.english):
+        expected, about = "one section a field", f"members/{again.name.english}"
+        yield Remark("field-twice", about, heading_of(again), "described again", expected, "the sections")
+    for member in page.members if declared else ():
+        name, line, found = member.name.english, member.type_line, type_of(member)
         if name not in declared:
-            continue
-        if line is None:
-            yield Remark(name, heading_of(member), "no type line", f"a line with {declared[name]}")
-            continue
-        found = type_of(member)
-        if found is None or not same_type(found, declared[name]):
-            yield Remark(name, line, found or "no type", declared[name])
+            unlike = "a section on a field that the structure does not have"
+            yield Remark("field-undeclared", name, heading_of(member), unlike, f"one of {listed(declared)}")
+        elif line is None:
+            yield Remark("field-type", name, heading_of(member), "no type line", f"a line with {declared[name]}")
+        elif found is None or not same_type(found, declared[name]):
+            yield Remark("field-type", name, line, found or "no type", declared[name])
+    headings = {member.name.english: heading_of(member) for member in reversed(page.members)}
+    in_order = [name for name in declared if name in headings]
+    for name, due in misplaced(in_order, lambda name: headings[name].place):
+        found = f"the section {name} stands where {due} is due"
+        yield Remark("field-order", name, headings[name], found, listed(in_order))
 
 
-@CHECKS.add("level-unknown", Severity.ERROR, "DML_FEATURE_LEVEL in DirectML.h")
-def _no_such_level(subject: PageSubject) -> Iterator[Remark]:
-    """Every feature level named exists."""
+def _levels(subject: PageSubject) -> Remarks:
+    """The levels that the text names."""
     for passage in subject.page.passages:
         for label in dict.fromkeys(levels_in(passage.quoted.english)):
             if level_of(label) is None:
-                yield Remark(label, passage.quoted, f"DML_FEATURE_LEVEL_{label}", f"a level from {LOWEST} to {HIGHEST}")
-
-
-@CHECKS.add("introduction-missing", Severity.WARNING, "the form of a page")
-def _no_introduction(subject: PageSubject) -> Iterator[Remark]:
-    """The page names the level that introduced the operator."""
+                found, expected = f"DML_FEATURE_LEVEL_{label}", f"a level from {LOWEST} to {HIGHEST}"
+                yield Remark("level-unknown", label, passage.quoted, found, expected)
     if subject.introduced_in is None:
         at = subject.page.availability[0] if subject.page.availability else subject.top
-        yield Remark("level", at, "no level is named", "the level that introduced the operator")
-
-
-@CHECKS.add("introduction-table", Severity.ERROR, "an operator has a table from its first level on")
-def _introduction_and_tables(subject: PageSubject) -> Iterator[Remark]:
-    """The lowest table is that of the level that introduced the operator."""
-    if subject.introduced_in is None or not subject.table_at:
+        expected = "the level that introduced the operator"
+        yield Remark("introduction-missing", "level", at, "no level is named", expected)
         return
     label, quoted = subject.introduced_in
-    lowest = next(iter(subject.table_at))
-    if level_of(label) not in (None, lowest):
-        yield Remark("level", quoted, f"introduced in {label}", f"{lowest}, the level of the lowest table")
-
-
-def _levels_in_sections(subject: PageSubject) -> Iterator[tuple[str, Quoted, Level, Level]]:
-    """(field, sentence, level named there, level that introduced the operator)."""
-    introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
+    introduced, lowest = level_of(label), next(iter(subject.table_at), None)
     if introduced is None:
         return
+    if lowest is not None and introduced != lowest:
+        expected = f"{lowest}, the level of the lowest table"
+        yield Remark("introduction-table", "level", quoted, f"introduced in {label}", expected)
     for member in subject.page.members:
-        for level, quoted in dict.fromkeys(levels_of(member)):
-            yield member.name.english, quoted, level, introduced
+        for level, text in dict.fromkeys(levels_of(member)):
+            about = f"{member.name.english}/{level}"
+            # A value of an enumeration may be older than the operator.
+            if level < introduced and _ENUMERATOR.search(text.english) is None:
+                found = f"{level}, where there was no such operator"
+                yield Remark("text-level-below", about, text, found, f"a level above {introduced}")
+            elif level == introduced:
+                found = f"starting with {level}, where the operator itself starts"
+                yield Remark("text-level-idle", about, text, found, f"a level above {introduced}, or none")
 
 
-@CHECKS.add("text-level-below", Severity.ERROR, "the level named under availability")
-def _level_below(subject: PageSubject) -> Iterator[Remark]:
-    """No section names a level below the operator's first.
-
-    A value of an enumeration may be older than the operator.
-    """
-    for field, quoted, level, introduced in _levels_in_sections(subject):
-        if level < introduced and _ENUMERATOR.search(quoted.english) is None:
-            found = f"{level}, where there was no such operator"
-            yield Remark(f"{field}/{level}", quoted, found, f"a level above {introduced}")
-
-
-@CHECKS.add("text-level-idle", Severity.NOTE, "the level named under availability")
-def _idle_level(subject: PageSubject) -> Iterator[Remark]:
-    """No section starts something at the operator's first level."""
-    for field, quoted, level, introduced in _levels_in_sections(subject):
-        if level == introduced:
-            found = f"starting with {level}, where the operator itself starts"
-            yield Remark(f"{field}/{level}", quoted, found, f"a level above {introduced}, or none")
-
-
-@CHECKS.add("name-unknown", Severity.WARNING, "the fields of the structure")
-def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
-    """Every tensor and property named in the text exists.
+def _unknown_names(subject: PageSubject) -> Remarks:
+    """Tensors and properties named in the text that do not exist.
 
     Looked at is what is set as a name: of a tensor, and of a property behind its dot. It may be another operator's
     where the text names that one, and a field that only a section has is a finding of `field-undeclared`.
@@ -254,7 +190,7 @@ def _unknown_names(subject: PageSubject) -> Iterator[Remark]:
                 expected = f"{field} with one of {listed(TENSOR_FIELDS)}"
             else:
                 continue
-            yield Remark(name, quoted, name, expected)
+            yield Remark("name-unknown", name, quoted, name, expected)
 
 
 def _is_of_other(tensor: str, text: str, subject: PageSubject) -> bool:
@@ -265,9 +201,8 @@ def _is_of_other(tensor: str, text: str, subject: PageSubject) -> bool:
     return bool(named - {subject.page.operator}) or re.search(re.escape(tensor) + _OPERATION, text) is not None
 
 
-@CHECKS.add("name-misspelt", Severity.WARNING, "the fields of the structure")
-def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
-    """No name in the text is almost one that exists.
+def _misspelt_names(subject: PageSubject) -> Remarks:
+    """Names in the text that are almost one that exists.
 
     Only words of several capitalised parts, or behind a field's dot, are looked at, since others are words of the
     language too, and in formulas; tensors that are set as names are those of `name-unknown`. Names may stand without
@@ -291,18 +226,17 @@ def _misspelt_names(subject: PageSubject) -> Iterator[Remark]:
                 meant[word] = close[0] if close else ""
             is_marked = word in (*quoted.marked, *quoted.original_marked)
             if meant.get(word) and not (is_marked and _TENSOR_NAME.fullmatch(word.partition(".")[0])):
-                yield Remark(word, quoted, word, meant[word])
+                yield Remark("name-misspelt", word, quoted, word, meant[word])
     formulas = [block for block in subject.page.code_blocks if block.role in ("formula", "pseudocode")]
     in_code = {word: block for block in reversed(formulas) for word in _CAMEL_CASE.findall(block.text)}
     for word, block in islice(in_code.items(), _MOST_NAMES):
         close = [] if word in known or word in entries else get_close_matches(word, subject.field_names, 1, _ALIKE)
         if close:
-            yield Remark(word, block, word, close[0])
+            yield Remark("name-misspelt", word, block, word, close[0])
 
 
-@CHECKS.add("enumerator-unknown", Severity.WARNING, "the enumerations in DirectML.h")
-def _unknown_enumerators(subject: PageSubject) -> Iterator[Remark]:
-    """Every enumerator and enumeration named exists.
+def _unknown_enumerators(subject: PageSubject) -> Remarks:
+    """Enumerators and enumerations that do not exist.
 
     A name that is like none may be of something else in the header, unless it begins as an enumerator does.
     """
@@ -314,7 +248,7 @@ def _unknown_enumerators(subject: PageSubject) -> Iterator[Remark]:
             if name not in meant and len(meant) < _MOST_NAMES:
                 meant[name] = _enumerator_meant(name)
             if meant.get(name):
-                yield Remark(name, at, name, meant[name])
+                yield Remark("enumerator-unknown", name, at, name, meant[name])
 
 
 @cache
@@ -343,9 +277,8 @@ def _prose(subject: PageSubject) -> Iterator[Quoted]:
                 yield passage.quoted
 
 
-@CHECKS.add("property-mismatch", Severity.WARNING, "only the same property of two tensors can agree")
-def _unlike_properties(subject: PageSubject) -> Iterator[Remark]:
-    """Tensors are held to agree in the same property.
+def _unlike_properties(subject: PageSubject) -> Remarks:
+    """Tensors that are held to agree in unlike properties.
 
     Looked at are properties named side by side right before another tensor's: `DimensionCount and DataType must match
     InputTensor.DimensionCount`. Words between them are not read, so no more than one short one may stand there.
@@ -361,6 +294,7 @@ def _unlike_properties(subject: PageSubject) -> Iterator[Remark]:
                     if len(own) > 1 and 0 < len(unmatched) < len(own):
                         prop = unmatched[0].property
                         yield Remark(
+                            "property-mismatch",
                             f"{member.name.english}/{prop}",
                             Spot(quoted.place, sentence if quoted.original is None else quoted.text),
                             f"{prop} is held against {mention.field}.{mention.property}",

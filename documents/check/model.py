@@ -1,13 +1,24 @@
-"""What the checks of pages yield."""
+"""What the checks of pages yield, and what each says should hold, in `checks.json`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from importlib import resources
+from itertools import islice
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from dml_conformance.documents.read.model import Place
+from dml_conformance.documents.read.model import Page, Place
+from dml_conformance.spec.errata import errata
+
+T = TypeVar("T")
+_LONGEST_FRAGMENT, _LONGEST_WORDING = 160, 600
+_MOST_LISTED = 16
 
 
 class Severity(StrEnum):
@@ -66,7 +77,122 @@ class CheckStatement(msgspec.Struct, frozen=True):
     severity: Severity
 
 
+class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A check as `checks.json` has it.
+
+    Attributes:
+        why: where its expectations come from; "" where each remark says so itself.
+        against: what the page is held against.
+    """
+
+    severity: Severity
+    statement: str
+    why: str = ""
+    against: str = "itself"
+
+
+@cache
+def _checks() -> dict[str, _Check]:
+    written = resources.files("dml_conformance.documents.check").joinpath("checks.json").read_bytes()
+    return msgspec.json.decode(written, type=dict[str, _Check])
+
+
+def statements() -> tuple[CheckStatement, ...]:
+    """Every check by name and what should hold."""
+    return tuple(CheckStatement(name, check.statement, check.severity) for name, check in _checks().items())
+
+
 def statement_of(find: Callable[..., object]) -> str:
-    """What should hold by a check: the first sentence of the docstring of the function that looks for what does not."""
+    """What should hold by a function that looks for what does not: the first sentence of its docstring."""
     sentence = (find.__doc__ or "").partition("\n")[0].removesuffix(".")
     return sentence[:1].lower() + sentence[1:]
+
+
+class Fragment(Protocol):
+    """Something that stands on a page: a sentence, a cell, a value."""
+
+    @property
+    def place(self) -> Place: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a check found at one place.
+
+    Attributes:
+        check: its name, by which `checks.json` has what should hold.
+        subject: what it is about, the same on every translation and edition: `4_1/InputTensor`.
+        at: what stands there, and where.
+        found: what the page says, in a few words.
+        expected: what should stand there.
+        why: where the expectation comes from; "" for what the check has for all of its remarks.
+    """
+
+    check: str
+    subject: str
+    at: Fragment
+    found: str
+    expected: str
+    why: str = ""
+
+
+Remarks = Iterator[Remark]
+
+
+def findings(page: Page, remarks: Iterable[Remark]) -> Iterator[PageFinding]:
+    """Findings made of what is remarked on a page; two of a check on one subject are told apart by `#2`."""
+    seen: Counter[str] = Counter()
+    for remark in remarks:
+        check = _checks()[remark.check]
+        finding_id = f"{remark.check}:{page.operator}:{remark.subject}"
+        seen[finding_id] += 1
+        if seen[finding_id] > 1:
+            finding_id = f"{finding_id}#{seen[finding_id]}"
+        yield PageFinding(
+            id=finding_id,
+            severity=check.severity,
+            path=page.path,
+            place=remark.at.place,
+            fragment=shortened(remark.at.text),
+            found=shortened(remark.found, _LONGEST_WORDING),
+            expected=shortened(remark.expected, _LONGEST_WORDING),
+            why=shortened(remark.why or check.why, _LONGEST_WORDING),
+            against=check.against,
+            erratum=_explained_findings().get(finding_id, ""),
+        )
+
+
+@cache
+def _explained_findings() -> dict[str, str]:
+    """The erratum of every finding that one explains, both by id; no finding's severity depends on it."""
+    return {finding: erratum.id for erratum in errata().values() for finding in erratum.page_checks}
+
+
+def shortened(text: str, longest: int = _LONGEST_FRAGMENT) -> str:
+    """A text in one line, cut where it is too long to quote."""
+    line = " ".join(text[: 8 * longest].split())
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names with commas between them; the first ones where they are very many."""
+    first = list(islice(names, _MOST_LISTED + 1))
+    return ", ".join([*first[:_MOST_LISTED], "…"] if len(first) > _MOST_LISTED else first)
+
+
+def repeated(items: Iterable[T], name: Callable[[T], str]) -> Iterator[T]:
+    """The items whose name an item before them has."""
+    seen: set[str] = set()
+    for item in items:
+        if name(item) in seen:
+            yield item
+        seen.add(name(item))
+
+
+def misplaced(due: Sequence[T], place: Callable[[T], Place]) -> Iterator[tuple[T, T]]:
+    """The first thing that stands where another is due, with that other; nothing where all stand as they should."""
+    pairs = zip(sorted(due, key=place), due, strict=True)
+    return islice((pair for pair in pairs if pair[0] != pair[1]), 1)

@@ -13,10 +13,9 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.checks import REGISTRY, CheckList, Remark, listed, misplaced
 from dml_conformance.documents.check.example_checks import named
 from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
-from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -44,178 +43,148 @@ _MOST_SLIPS = 2  # things in which an example may differ from the registry's and
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
 _KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
 
-CHECKS = CheckList(REGISTRY, needs_registry=True, why=_WHY)
 
-
-def _spec(subject: PageSubject) -> OperatorSpec:
-    assert subject.spec is not None, "these checks are made of known operators only"
-    return subject.spec
-
-
-@CHECKS.add("unknown-operator", Severity.NOTE, needs_registry=False)
-def _unknown_operator(subject: PageSubject) -> Iterator[Remark]:
-    """The registry knows the operator."""
-    if subject.spec is None:
+def registry_remarks(subject: PageSubject) -> Remarks:
+    """What a page and the registry say otherwise, where the registry knows the operator."""
+    spec = subject.spec
+    if spec is None:
         expected = "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared"
         why = "the page was held against itself alone"
-        yield Remark("operator", subject.top, "an operator that the registry does not have", expected, why)
-
-
-@CHECKS.add("registry-field", Severity.ERROR)
-def _fields(subject: PageSubject) -> Iterator[Remark]:
-    """The structure has the registry's fields.
-
-    All of them, and no others.
-    """
-    if not subject.declared:
+        found = "an operator that the registry does not have"
+        yield Remark("unknown-operator", "operator", subject.top, found, expected, why)
         return
-    declared = {declaration.name: declaration for declaration in subject.declared}
-    known = dict(registered_types(_spec(subject)))
-    syntax = subject.declared[0].place
-    for name in known.keys() - declared.keys():
-        yield Remark(name, Spot(syntax, listed(declared)), f"no field {name}", f"{known[name]} {name}")
-    for name, declaration in declared.items():
-        if name not in known:
-            yield Remark(name, declaration, f"a field {name}", ", ".join(known))
+    yield from _fields(subject, spec)
+    yield from _tables(subject, spec)
+    yield from _ranges(subject, spec)
+    yield from _examples(subject, spec)
+    yield from _agreements(subject, spec)
+    yield from _unlisted(subject, spec)
 
 
-@CHECKS.add("registry-field-order", Severity.ERROR)
-def _field_order(subject: PageSubject) -> Iterator[Remark]:
-    """The fields stand in the registry's order."""
-    known = [name for name, _ in registered_types(_spec(subject))]
-    first = {declaration.name: declaration for declaration in reversed(subject.declared)}
-    expected = [name for name in known if name in first]
-    for name, due in misplaced(expected, lambda name: first[name].place):
-        yield Remark(name, first[name], f"{name} where {due} is due", ", ".join(expected))
+def _fields(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """The declarations: all fields and no others, in order, with their types and annotations.
 
-
-@CHECKS.add("registry-field-type", Severity.ERROR)
-def _field_types(subject: PageSubject) -> Iterator[Remark]:
-    """The fields have the registry's types."""
-    known = dict(registered_types(_spec(subject)))
-    for declaration in subject.declared:
-        expected = known.get(declaration.name)
-        if expected is not None and not same_type(expected, declaration.type):
-            yield Remark(declaration.name, declaration, declaration.type, expected)
-
-
-@CHECKS.add("registry-annotation", Severity.ERROR)
-def _annotations(subject: PageSubject) -> Iterator[Remark]:
-    """The annotations of the syntax block are the registry's.
-
-    That a field may be null, and which field has the length of an array, as far as one is named.
+    Annotations say that a field may be null, and which field has the length of an array, as far as one is named.
     """
-    fields = {field.name: field for field in _spec(subject).fields}
-    for declaration in subject.page.declarations:
-        field, name = fields.get(declaration.name), declaration.name
-        if field is None:
-            continue
+    declared = {declaration.name: declaration for declaration in reversed(subject.declared)}
+    known = dict(registered_types(spec))
+    for name in known.keys() - declared.keys() if declared else ():
+        names = listed(dict.fromkeys(declaration.name for declaration in subject.declared))
+        spot = Spot(subject.declared[0].place, names)
+        yield Remark("registry-field", name, spot, f"no field {name}", f"{known[name]} {name}")
+    for declaration in subject.declared:
+        name, kind = declaration.name, known.get(declaration.name)
+        if kind is None and declaration is declared[name]:
+            yield Remark("registry-field", name, declaration, f"a field {name}", ", ".join(known))
+        elif kind is not None and not same_type(kind, declaration.type):
+            yield Remark("registry-field-type", name, declaration, declaration.type, kind)
+    in_order = [name for name in known if name in declared]
+    for name, due in misplaced(in_order, lambda name: declared[name].place):
+        found = f"{name} where {due} is due"
+        yield Remark("registry-field-order", name, declared[name], found, ", ".join(in_order))
+    fields = {field.name: field for field in spec.fields}
+    for name, field, declaration in (
+        (d.name, fields[d.name], d) for d in subject.page.declarations if d.name in fields
+    ):
         if field.optional and not declaration.optional:
-            yield Remark(name, declaration, f"{name} without an annotation", f"_Maybenull_ {declaration.text}")
+            found, expected = f"{name} without an annotation", f"_Maybenull_ {declaration.text}"
+            yield Remark("registry-annotation", name, declaration, found, expected)
         if declaration.count_field and field.count_field and declaration.count_field != field.count_field:
             found, expected = (f"_Field_size_({count})" for count in (declaration.count_field, field.count_field))
-            yield Remark(f"{name}/count", declaration, found, expected)
+            yield Remark("registry-annotation", f"{name}/count", declaration, found, expected)
 
 
-@CHECKS.add("registry-introduction", Severity.ERROR)
-def _introduced_in(subject: PageSubject) -> Iterator[Remark]:
-    """The operator came with the registry's level."""
-    if subject.introduced_in is None:
-        return
-    (label, quoted), expected = subject.introduced_in, _spec(subject).introduced_in
-    if level_of(label) not in (None, expected):
-        yield Remark("level", quoted, f"introduced in {label}", expected.label)
+def _tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Introduction and tables: those of all levels up to the page's own newest; an older edition lacks those above."""
+    differing = [*_known_tables(subject, spec), *_known_rows(subject, spec)]
+    yield from differing
+    newer, others = _missing_levels(subject, spec)
+    for level in others:
+        why = f"{_WHY}; an older edition would have it, since it has newer ones"
+        yield _no_table("registry-table-missing", subject, level, why)
+    yield from _missing_in_variants(subject, spec)
+    for level in newer:
+        if differing or others:
+            why = f"{_WHY}; an older edition would agree in everything older"
+            yield _no_table("registry-table-missing", subject, level, why)
+        else:
+            why = f"all that it has up to {max(subject.table_at)} agrees: an older edition"
+            yield _no_table("older-edition", subject, level, why)
+    newest = max(spec.tables)
+    for level, table in subject.table_at.items():
+        if level > newest:
+            found, expected = f"a table of {level}", f"{newest} as the newest"
+            why = f"{_WHY}, which may be older than the page"
+            yield Remark("newer-edition", level.label, table.heading, found, expected, why)
 
 
-def _missing_levels(subject: PageSubject) -> tuple[list[Level], list[Level]]:
+def _known_tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """The level that introduced the operator, and tables of levels below the newest that the registry has none of."""
+    if subject.introduced_in is not None:
+        label, quoted = subject.introduced_in
+        if level_of(label) not in (None, spec.introduced_in):
+            yield Remark("registry-introduction", "level", quoted, f"introduced in {label}", spec.introduced_in.label)
+    for level, table in subject.table_at.items():
+        if level not in spec.tables and level < max(spec.tables):
+            expected = f"tables of {', '.join(map(str, spec.tables))}"
+            yield Remark("registry-table-unknown", level.label, table.heading, f"a table of {level}", expected)
+
+
+def _missing_levels(subject: PageSubject, spec: OperatorSpec) -> tuple[list[Level], list[Level]]:
     """The levels of the registry's tables that the page has none for: those above its newest, and the others."""
     has = set(subject.table_at)
     readable = [table for table in subject.tables if table.level is not None]
     if not has or len(readable) < len(subject.page.tables):
         return [], []  # the one that is missing may be one whose level cannot be read
-    missing = sorted(set(_spec(subject).tables) - has)
+    missing = sorted(set(spec.tables) - has)
     return [level for level in missing if level > max(has)], [level for level in missing if level < max(has)]
 
 
-def _older_agrees(subject: PageSubject) -> bool:
-    """Whether the page agrees with the registry up to its own newest table."""
-    checks = (_introduced_in, _extra_table, _kinds, _dimension_counts, _data_types, _rows)
-    return not _missing_levels(subject)[1] and not any(True for check in checks for _ in check(subject))
-
-
-@CHECKS.add("registry-table-missing", Severity.ERROR)
-def _missing_table(subject: PageSubject) -> Iterator[Remark]:
-    """The page has the registry's tables.
-
-    Up to its own newest; an older edition lacks those above.
-    """
-    newer, others = _missing_levels(subject)
-    for level in others:
-        yield _no_table(subject, level, f"{_WHY}; an older edition would have it, since it has newer ones")
-    yield from _missing_in_variants(subject)
-    if not _older_agrees(subject):
-        for level in newer:
-            yield _no_table(subject, level, f"{_WHY}; an older edition would agree in everything older")
-
-
-def _missing_in_variants(subject: PageSubject) -> Iterator[Remark]:
+def _missing_in_variants(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Of the levels that other variants have on the page, and the functions that the variant is for in the registry."""
-    variants = _spec(subject).variants
     has = {level for tables in subject.series for level in tables}
     for tables in subject.series if len(subject.series) > 1 else ():
         first = next(iter(tables.values()))
         variant = first.label.partition(" ")[2]
         functions = {name.rpartition("FUNCTION_")[2] for name in _CAPITALS.findall(variant)}
-        known = [set(of) for function, of in variants.items() if function in functions]
+        known = [set(of) for function, of in spec.variants.items() if function in functions]
         for level in sorted(set.union(set(), *known) & has - tables.keys()):
             found, expected = f"no table of {level} {variant}", f"a table of {level}, which its functions have"
-            yield Remark(f"{level} {variant}", first.heading, found, expected)
+            yield Remark("registry-table-missing", f"{level} {variant}", first.heading, found, expected)
 
 
-def _no_table(subject: PageSubject, level: Level, why: str) -> Remark:
+def _no_table(check: str, subject: PageSubject, level: Level, why: str) -> Remark:
     heading = subject.page.tables[0].heading
-    return Remark(level.label, heading, f"no table of {level}", f"a table of {level}", why)
+    return Remark(check, level.label, heading, f"no table of {level}", f"a table of {level}", why)
 
 
-@CHECKS.add("registry-table-unknown", Severity.ERROR)
-def _extra_table(subject: PageSubject) -> Iterator[Remark]:
-    """The page has no other tables.
-
-    Below its newest; see `newer-edition`.
-    """
-    known = _spec(subject).tables
-    for level, table in subject.table_at.items():
-        if level not in known and level < max(known):
-            expected = f"tables of {', '.join(map(str, known))}"
-            yield Remark(level.label, table.heading, f"a table of {level}", expected)
-
-
-@CHECKS.add("older-edition", Severity.NOTE)
-def _older_edition(subject: PageSubject) -> Iterator[Remark]:
-    """The page has the registry's newest tables."""
-    if _older_agrees(subject):
-        newest = max(subject.table_at, default=None)
-        for level in _missing_levels(subject)[0]:
-            yield _no_table(subject, level, f"all that it has up to {newest} agrees: an older edition")
-
-
-@CHECKS.add("newer-edition", Severity.WARNING)
-def _newer_edition(subject: PageSubject) -> Iterator[Remark]:
-    """The page has no table above the registry's newest."""
-    newest = max(_spec(subject).tables)
-    for level, table in subject.table_at.items():
-        if level > newest:
-            why = f"{_WHY}, which may be older than the page"
-            yield Remark(level.label, table.heading, f"a table of {level}", f"{newest} as the newest", why)
-
-
-def _known_rows(subject: PageSubject) -> Iterator[tuple[Table, Field, Support, TableRow | None]]:
-    """Each tensor in each table of a level that page and registry both have, with its row on the page."""
-    spec = _spec(subject)
+def _known_rows(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """The rows of each table of a level that page and registry both have."""
     for level, table in (of_level for tables in subject.series for of_level in tables.items()):
         known = _nearest(table, (tables[level] for tables in spec.variants.values() if level in tables))
         for field in spec.tensor_fields if known else ():
-            yield table, field, known[field.name], table.rows.get(field.name)
+            row, where = table.rows.get(field.name), f"{table.label}/{field.name}"
+            if row is not None:
+                yield from _row(subject, field, known[field.name], row)
+            elif field.name not in subject.tensors:  # for fields of the page `row-missing` says it
+                yield Remark("registry-row", where, table.heading, f"no row for {field.name}", "a row for it")
+
+
+def _row(subject: PageSubject, field: Field, known: Support, row: TableRow) -> Remarks:
+    cell, kind = row.quoted("kind"), _KINDS[field.role]
+    is_english = cell.original is not None or (subject.page.language or "").startswith("en")
+    if row.kind not in (None, kind):
+        yield Remark("registry-kind", row.name, cell, row.kind or "", kind)
+    elif row.kind and is_english and field.optional and not row.optional:
+        yield Remark("registry-kind", row.name, cell, row.kind, f"Optional {kind.lower()}")
+    if _other_counts(row, known):
+        found, expected = map(counts_text, (row.dimension_counts or (), known.dimension_counts))
+        yield Remark("registry-dimension-counts", row.name, row.quoted("dimension_counts"), found, expected)
+    if _other_types(row, known):
+        has, types = set(row.data_types or ()), {data_type.name for data_type in known.data_types}
+        differing = (("no", types - has), ("has", has - types))
+        found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
+        yield Remark("registry-data-types", row.name, row.quoted("data_types"), found, types_text(types))
 
 
 def _nearest(table: Table, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
@@ -238,53 +207,8 @@ def _other_types(row: TableRow, known: Support) -> bool:
     return bool(row.data_types) and {data_type.name for data_type in known.data_types} != set(row.data_types or ())
 
 
-@CHECKS.add("registry-row", Severity.ERROR)
-def _rows(subject: PageSubject) -> Iterator[Remark]:
-    """The tables have the registry's tensors."""
-    for table, field, _, row in _known_rows(subject):
-        if row is None and field.name not in subject.tensors:  # for fields of the page `row-missing` says it
-            yield Remark(f"{table.label}/{field.name}", table.heading, f"no row for {field.name}", "a row for it")
-
-
-@CHECKS.add("registry-kind", Severity.ERROR)
-def _kinds(subject: PageSubject) -> Iterator[Remark]:
-    """Inputs and outputs are the registry's."""
-    for table, field, _, row in _known_rows(subject):
-        if row is None or row.kind is None:
-            continue
-        cell, kind = row.quoted("kind"), _KINDS[field.role]
-        is_english = cell.original is not None or (subject.page.language or "").startswith("en")
-        if row.kind != kind:
-            yield Remark(f"{table.label}/{field.name}", cell, row.kind, kind)
-        elif is_english and field.optional and not row.optional:
-            yield Remark(f"{table.label}/{field.name}", cell, row.kind, f"Optional {kind.lower()}")
-
-
-@CHECKS.add("registry-dimension-counts", Severity.ERROR)
-def _dimension_counts(subject: PageSubject) -> Iterator[Remark]:
-    """The tables have the registry's dimension counts."""
-    for table, field, support, row in _known_rows(subject):
-        if row is not None and _other_counts(row, support):
-            found, expected = map(counts_text, (row.dimension_counts or (), support.dimension_counts))
-            yield Remark(f"{table.label}/{field.name}", row.quoted("dimension_counts"), found, expected)
-
-
-@CHECKS.add("registry-data-types", Severity.ERROR)
-def _data_types(subject: PageSubject) -> Iterator[Remark]:
-    """The tables have the registry's data types."""
-    for table, field, support, row in _known_rows(subject):
-        if row is None or not _other_types(row, support):
-            continue
-        has, expected = set(row.data_types or ()), {data_type.name for data_type in support.data_types}
-        differing = (("no", expected - has), ("has", has - expected))
-        found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
-        yield Remark(f"{table.label}/{field.name}", row.quoted("data_types"), found, types_text(expected))
-
-
-@CHECKS.add("registry-range", Severity.ERROR)
-def _ranges(subject: PageSubject) -> Iterator[Remark]:
-    """Intervals allow what the registry allows."""
-    spec = _spec(subject)
+def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Intervals that allow other values than the registry."""
     attributes = {field.name: field for field in spec.fields if field.kind is UINT}
     for member in subject.page.members:
         field, intervals = attributes.get(member.name.english), subject.ranges(member)
@@ -298,7 +222,8 @@ def _ranges(subject: PageSubject) -> Iterator[Remark]:
             rules = [rule.id for rule in bounding if rule.source.section == field.name]
             words = ("allowed", "refused") if refused else ("refused", "allowed")
             why = f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY
-            yield Remark(field.name, intervals[0], f"{value} is {words[0]} with {shown}", f"{value} {words[1]}", why)
+            found, expected = f"{value} is {words[0]} with {shown}", f"{value} {words[1]}"
+            yield Remark("registry-range", field.name, intervals[0], found, expected, why)
 
 
 def _readable(subject: PageSubject, interval: Interval) -> bool:
@@ -338,14 +263,12 @@ def _first_difference(interval: Interval, spec: OperatorSpec, field: Field) -> t
     return None
 
 
-@CHECKS.add("registry-example", Severity.WARNING)
-def _examples(subject: PageSubject) -> Iterator[Remark]:
-    """The examples are those of the registry.
+def _examples(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Examples that are not quite those of the registry.
 
     One that differs in more than one or two things is another example, which a page may well have.
     """
     for example in subject.examples:
-        spec = _spec(subject)
         known = examples().get(f"{spec.name}/{example.number}")
         if known is None:
             continue
@@ -357,7 +280,8 @@ def _examples(subject: PageSubject) -> Iterator[Remark]:
         for name in differing:
             found, expected = _differences(printed[name].value, recorded[name])
             why = f"example {known.id} as the registry has recorded it from the published page"
-            yield Remark(f"{example.number}/{name}", named(name, printed[name]), found, expected, why)
+            spot = named(name, printed[name])
+            yield Remark("registry-example", f"{example.number}/{name}", spot, found, expected, why)
 
 
 def _meant(spec: OperatorSpec, name: str, content: Any) -> Any:
@@ -393,10 +317,8 @@ def _differences(found: Any, recorded: Any) -> tuple[str, str]:
     return mine, ", ".join(f"element {n} is {value}" for n, _, value in differing)
 
 
-@CHECKS.add("registry-agreement", Severity.ERROR)
-def _agreements(subject: PageSubject) -> Iterator[Remark]:
-    """The constraint list has the registry's agreements."""
-    spec = _spec(subject)
+def _agreements(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Agreements of the constraint list that are not the registry's."""
     for prop, groups in ((DIMENSION_COUNT, spec.rank_groups), (DATA_TYPE, spec.type_groups)):
         stated = [agreement for agreement in subject.agreements if agreement.property == prop]
         known = [tuple(field.name for field in fields) for fields in groups.values()]
@@ -405,7 +327,7 @@ def _agreements(subject: PageSubject) -> Iterator[Remark]:
             if tensors != set(nearest):
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
                 found = f"the same {prop} for {listed(first.tensors)}"
-                yield Remark(prop, first.quoted, found, f"for {listed(nearest)}")
+                yield Remark("registry-agreement", prop, first.quoted, found, f"for {listed(nearest)}")
 
 
 def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
@@ -417,10 +339,8 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
     return joined
 
 
-@CHECKS.add("registry-agreement-unlisted", Severity.NOTE)
-def _unlisted(subject: PageSubject) -> Iterator[Remark]:
-    """The constraint list is whole; an agreement on some condition stands in the text."""
-    spec = _spec(subject)
+def _unlisted(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Agreements that the constraint list lacks; one on some condition stands in the text."""
     listed = {agreement.property for agreement in subject.agreements}
     rules = {rule.id.partition(".")[2]: rule for rule in spec.own_descriptor_rules}
     for name, prop, groups in (
@@ -430,4 +350,4 @@ def _unlisted(subject: PageSubject) -> Iterator[Remark]:
         if prop not in listed and name in rules and max(map(len, groups.values())) > 1:
             at = subject.page.constraints[0] if subject.page.constraints else subject.top
             found, why = f"nothing that is read as the same {prop}", f"{_WHY}; it may stand in the text of a field"
-            yield Remark(prop, at, found, rules[name].statement, why)
+            yield Remark("registry-agreement-unlisted", prop, at, found, rules[name].statement, why)

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import msgspec
 
-from dml_conformance.documents.check import alone, translation
-from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.computed_checks import computed_remarks
+from dml_conformance.documents.check.example_checks import example_remarks
+from dml_conformance.documents.check.field_checks import field_remarks
+from dml_conformance.documents.check.model import (
+    CheckStatement,
+    PageFinding,
+    Remark,
+    Severity,
+    findings,
+    statements,
+)
 from dml_conformance.documents.check.overview import Overview, overview
+from dml_conformance.documents.check.registry_checks import registry_remarks
+from dml_conformance.documents.check.subject import PageSubject, Spot
+from dml_conformance.documents.check.table_checks import table_remarks
+from dml_conformance.documents.check.translation import translation_remarks
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
 from dml_conformance.documents.read.model import Page, Place
 
 FORMAT = 1
 MOST_FINDINGS = 1_000  # of a page; the worst of 850 published pages has some 200
-_MORE = CheckStatement("more-findings", "a page has no more findings than are listed", Severity.NOTE)
+_ALONE = (field_remarks, table_remarks, example_remarks, computed_remarks, registry_remarks)
 
 
 class PageFindings(msgspec.Struct, frozen=True):
@@ -120,29 +133,32 @@ def check_pages(
     )
 
 
+def check_page(page: Page) -> list[PageFinding]:
+    """One page against itself and against the registry, in the order of the page.
+
+    Everything is read from the English original where the page carries one; see `subject`. An operator that the
+    registry does not know is held against its own page, and a note says so.
+    """
+    subject = PageSubject.corrected(page)
+    return _in_order(findings(page, chain.from_iterable(remarks(subject) for remarks in _ALONE)))
+
+
+def check_translation(page: Page) -> list[PageFinding]:
+    """What a page changes of the English original that it carries."""
+    return list(findings(page, translation_remarks(page)))
+
+
 def _check(page: Page) -> list[PageFinding]:
-    found = [*alone.check_page(page), *translation.check_translation(page)]
+    found = [*check_page(page), *check_translation(page)]
     left = len(found) - MOST_FINDINGS
     if left > 0:
         most_serious = sorted(found, key=lambda finding: [*Severity].index(finding.severity))
-        found = [*most_serious[:MOST_FINDINGS], _more(page, left)]
+        more = f"{left:,} more findings, none more serious than those that are listed"
+        top = Spot(Place(1, 1), page.operator)
+        remark = Remark("more-findings", "findings", top, more, f"at most {MOST_FINDINGS:,}")
+        found = [*most_serious[:MOST_FINDINGS], *findings(page, [remark])]
+    return _in_order(found)
+
+
+def _in_order(found: Iterable[PageFinding]) -> list[PageFinding]:
     return sorted(found, key=lambda finding: (finding.place, finding.id))
-
-
-def _more(page: Page, count: int) -> PageFinding:
-    return PageFinding(
-        id=f"{_MORE.name}:{page.operator}:findings",
-        severity=_MORE.severity,
-        path=page.path,
-        place=Place(1, 1),
-        fragment=page.operator,
-        found=f"{count:,} more findings, none more serious than those that are listed",
-        expected=f"at most {MOST_FINDINGS:,}",
-        why="a page with so many faults is better read than listed",
-        against="itself",
-    )
-
-
-def statements() -> tuple[CheckStatement, ...]:
-    """Every check by name and what should hold."""
-    return (*alone.STATEMENTS, *translation.STATEMENTS, _MORE)

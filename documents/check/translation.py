@@ -16,41 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
-from dml_conformance.documents.check.checks import Remark, findings, shortened
 from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
-from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.model import Remark, Remarks, shortened
 from dml_conformance.documents.check.translation_text import NOTHING, changes
 from dml_conformance.documents.read.model import FieldSection, LevelRow, LevelTable, Page, Place, Quoted
 from dml_conformance.documents.read.tables import level_row
 from dml_conformance.spec.datatypes import DataType
 
-ORIGINAL = "original"
-_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
-
-STATEMENTS = (
-    CheckStatement("translation-tensor", "a tensor in a table has the name that the original gives it", _E),
-    CheckStatement("translation-kind", "input and output in a table are those of the original", _E),
-    CheckStatement("translation-dimension-counts", "the dimension counts in a table are those of the original", _E),
-    CheckStatement("translation-data-types", "the data types in a table are those of the original", _E),
-    CheckStatement("translation-type", "the type of a field is that of the original", _E),
-    CheckStatement("translation-cell-name", "a name that a cell or heading consists of is that of the original", _E),
-    CheckStatement("translation-lost-cell", "a cell with an original has a text", _E),
-    CheckStatement("translation-range", "an interval has the bounds and brackets of the original", _E),
-    CheckStatement("translation-level", "a feature level is that of the original", _E),
-    CheckStatement("translation-wrong-name", "no name is put for another", _E),
-    CheckStatement("translation-number", "a number is that of the original", _E),
-    CheckStatement("translation-code", "a list in braces or a formula is that of the original", _E),
-    CheckStatement("translation-name", "a name in running text is neither translated nor transliterated nor cut", _W),
-    CheckStatement("translation-lost-text", "a sentence or heading with an original has a text", _W),
-    CheckStatement("translation-emphasis", "the emphasis of a name does not spread over other words", _N),
-    CheckStatement("translation-mark", "a name that the original emphasises or sets as code is so in the text", _N),
-    CheckStatement("translation-product", "a product's name is written as in the original", _N),
-    CheckStatement("translation-kind-word", "the word for input or output is one that is known", _N),
-    CheckStatement("translation-too-long", "a text and its original are short enough to be compared", _N),
-)
-_STATED = {statement.name: statement for statement in STATEMENTS}
 _WHY = {
     "translation-lost-cell": "the English original of this cell",
     "translation-lost-text": "the English original of this text",
@@ -58,25 +31,17 @@ _WHY = {
 _TYPE_WORDS = re.compile(r"[^\W\d]\w*|\*")
 
 
-Fault = tuple[CheckStatement, Remark]
+def translation_remarks(page: Page) -> list[Remark]:
+    """What a page changes of the English original that it carries; in the order of the page."""
+    return sorted(_faults(page), key=lambda fault: fault.at.place) if page.has_original else []
 
 
-def check_translation(page: Page) -> list[PageFinding]:
-    """What a page changes of the English original that it carries; in the order of the page.
-
-    Two findings of a check about the same thing in the same part of the page are told apart by `#2`.
-    """
-    if not page.has_original:
-        return []
-    return list(findings(page, sorted(_faults(page), key=lambda fault: fault[1].at.place), ORIGINAL))
-
-
-def _fault(check: str, subject: str, quoted: Quoted, found: str, expected: str) -> Fault:
+def _fault(check: str, subject: str, quoted: Quoted, found: str, expected: str) -> Remark:
     why = _WHY.get(check, f"the English original: “{shortened(quoted.english)}”")
-    return _STATED[check], Remark(subject, quoted, found, expected, why)
+    return Remark(check, subject, quoted, shortened(found), shortened(expected), why)
 
 
-def _faults(page: Page) -> Iterator[Fault]:
+def _faults(page: Page) -> Remarks:
     compared: set[Place] = set()
     for table in page.tables:
         for row in table.rows:
@@ -113,7 +78,7 @@ def known_names(page: Page) -> frozenset[str]:
     return frozenset(fields) | TENSOR_PROPERTIES | types | C_TYPES
 
 
-def _row_faults(table: LevelTable, row: LevelRow) -> Iterator[Fault]:
+def _row_faults(table: LevelTable, row: LevelRow) -> Remarks:
     label, cells = table.level or table.heading.english, dict(zip(table.columns, row.cells, strict=False))
     subject = f"{label}/{cells['tensor'].english if 'tensor' in cells else row.tensor}"
     original = level_row(row.cells, table.columns, english=True)
@@ -145,7 +110,7 @@ def _same_counts(row: LevelRow, original: LevelRow, cell: Quoted) -> bool:
     return take_apart(cell.text).numbers == take_apart(cell.english).numbers
 
 
-def _type_faults(member: FieldSection, line: Quoted, original: str) -> Iterator[Fault]:
+def _type_faults(member: FieldSection, line: Quoted, original: str) -> Remarks:
     """The type itself, not the word `Type` before the colon; `FLOAT` is the header's name of `float`."""
     shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
     if ["FLOAT" if word == "float" else word for word in shown] == wanted:

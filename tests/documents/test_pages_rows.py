@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pages_support import FRONT, beside, parsed
 
-from dml_conformance.documents.check.alone import check_page
+from dml_conformance.documents.check.report import check_page
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import LevelRow, LevelTable, Page
 
