@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from dml_conformance.documents.check.facts import NOT_THERE, Fact, Topic, differing, facts_of
+from dml_conformance.documents.check.facts import differing, facts_of
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import Form, Page
+
+_NOT_THERE = "not there"  # what a page says of a fact that it lacks
 
 
 class PageRow(msgspec.Struct, frozen=True):
@@ -59,13 +61,11 @@ class Split(msgspec.Struct, frozen=True):
 
     Attributes:
         subject: what about: `table/4_1/InputTensor/data-types`.
-        topic: the kind of fact.
         versions: what the pages say, the version of most pages first.
         alone: the page that differs from all others where these agree and are two or more; None otherwise.
     """
 
     subject: str
-    topic: Topic
     versions: tuple[Version, ...]
     alone: str | None
 
@@ -135,18 +135,14 @@ def _row(page: Page, findings: Sequence[PageFinding]) -> PageRow:
     )
 
 
-def _splits(pages: Sequence[Page]) -> list[Split]:
-    facts = [facts_of(page) for page in pages] if len(pages) > 1 else []
-    return [_split(subject, groups, pages, facts) for subject, groups in differing(facts)]
-
-
-def _split(subject: str, groups: list[list[int]], pages: Sequence[Page], facts: Sequence[Mapping[str, Fact]]) -> Split:
-    groups = sorted(groups, key=len, reverse=True)
-    said = [facts[group[0]].get(subject) for group in groups]
-    split = tuple(
-        Version(NOT_THERE if fact is None else fact.shown, tuple(pages[index].path for index in group))
-        for fact, group in zip(said, groups, strict=True)
-    )
-    is_alone = len(groups) == 2 and len(groups[0]) > len(groups[1]) == 1
-    topic = next(fact.topic for fact in said if fact is not None)
-    return Split(subject, topic, split, pages[groups[1][0]].path if is_alone else None)
+def _splits(pages: Sequence[Page]) -> Iterator[Split]:
+    facts = [facts_of(page) for page in pages]
+    for subject, groups in differing(facts):
+        groups.sort(key=len, reverse=True)
+        versions = tuple(
+            Version(facts[group[0]][subject].shown if subject in facts[group[0]] else _NOT_THERE, paths)
+            for group in groups
+            for paths in [tuple(pages[index].path for index in group)]
+        )
+        is_alone = len(groups) == 2 and len(groups[0]) > len(groups[1]) == 1
+        yield Split(subject, versions, pages[groups[1][0]].path if is_alone else None)
