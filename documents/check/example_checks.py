@@ -318,7 +318,7 @@ def _outside(subject: PageSubject) -> Remarks:
     """Examples that lie outside the intervals of the sections."""
     for member in subject.page.members:
         name = member.name.english
-        field, intervals = subject.fields.get(name), subject.ranges(member)
+        field, intervals = subject.fields.get(name), member.ranges
         if field is None or field.is_tensor or not intervals:
             continue
         for example in subject.examples:

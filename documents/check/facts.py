@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dml_conformance.documents.check.identifiers import compact
-from dml_conformance.documents.check.subject import PageSubject, Table, type_of
+from dml_conformance.documents.check.subject import PageSubject, Table
 from dml_conformance.documents.read.model import FieldSection, Page, PageExample, PrintedInterval, Value
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.examples import flattened
@@ -65,7 +65,7 @@ def _facts(page: Page) -> Iterator[Fact]:
         yield Fact(f"syntax/{declaration.name}", "", declaration.name)
         yield Fact(f"syntax/{declaration.name}/type", compact(declaration.type), declaration.type)
     for member in page.members:
-        yield from _member_facts(member, subject)
+        yield from _member_facts(member)
     if subject.introduced_in is not None:
         yield _as_shown("introduced-in", subject.introduced_in[0])
     for table in subject.tables:
@@ -78,12 +78,12 @@ def _facts(page: Page) -> Iterator[Fact]:
             yield Fact(f"code/{block.section}", compact(re.sub(r"//[^\n]*", "", block.text)), block.text)
 
 
-def _member_facts(member: FieldSection, page: PageSubject) -> Iterator[Fact]:
-    subject, shown = f"member/{member.name.english}", type_of(member)
+def _member_facts(member: FieldSection) -> Iterator[Fact]:
+    subject, shown = f"member/{member.name.english}", member.type
     yield Fact(subject, "", member.name.english)
     if shown is not None:
         yield Fact(f"{subject}/type", compact(shown), shown)
-    for interval in page.ranges(member):
+    for interval in member.ranges:
         yield Fact(f"{subject}/range", range_value(interval), interval.text)
     named = {label for quoted in member.text for label in levels_in(quoted.english)}
     if named:

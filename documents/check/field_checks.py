@@ -19,7 +19,6 @@ from dml_conformance.documents.check.subject import (
     levels_of,
     same_type,
     sentences,
-    type_of,
 )
 from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.words import levels_in
@@ -124,7 +123,7 @@ def _sections(subject: PageSubject) -> Remarks:
         expected, about = "one section a field", f"members/{again.name.english}"
         yield Remark("field-twice", about, heading_of(again), "described again", expected, "the sections")
     for member in page.members if declared else ():
-        name, line, found = member.name.english, member.type_line, type_of(member)
+        name, line, found = member.name.english, member.type_line, member.type
         if name not in declared:
             unlike = "a section on a field that the structure does not have"
             yield Remark("field-undeclared", name, heading_of(member), unlike, f"one of {listed(declared)}")

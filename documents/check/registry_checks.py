@@ -211,7 +211,7 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Intervals that allow other values than the registry."""
     attributes = {field.name: field for field in spec.fields if field.kind is UINT}
     for member in subject.page.members:
-        field, intervals = attributes.get(member.name.english), subject.ranges(member)
+        field, intervals = attributes.get(member.name.english), member.ranges
         if field is None or len(intervals) != 1 or not _readable(subject, intervals[0]):
             continue
         differing = _first_difference(intervals[0], spec, field)

@@ -1,10 +1,4 @@
-"""A page made ready for its checks: fields, tables, agreements and examples under the names that its operator has.
-
-Which words count: a machine translation may have translated or transliterated names (`инпуттенсор`) and types. Whether
-the shown text says what the original says is checked elsewhere, so here everything is read from the English original
-where the page carries one beside the text, and from the text as shown where it carries none. A fault that only the
-translation has is then reported once, not again as a field without a row or an unknown data type.
-"""
+"""A page made ready for its checks: fields, tables, agreements and examples under the names that its operator has."""
 
 from __future__ import annotations
 
@@ -36,12 +30,10 @@ from dml_conformance.documents.read.model import (
     Page,
     PageExample,
     Place,
-    PrintedInterval,
     Quoted,
     Value,
 )
 from dml_conformance.documents.read.syntax import one_spelling
-from dml_conformance.documents.read.tables import level_row
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec
@@ -82,7 +74,7 @@ class Spot(NamedTuple):
 
 
 class TableRow(LevelRow, frozen=True):
-    """A row of a level's table, read by the rule of this module.
+    """A row with what its table has.
 
     Attributes:
         label: of the table.
@@ -91,13 +83,6 @@ class TableRow(LevelRow, frozen=True):
 
     label: str = ""
     columns: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, label: str, row: LevelRow, columns: tuple[str, ...]) -> TableRow:
-        """A row with its cells read from their originals, where they have one."""
-        if any(cell.original is not None for cell in row.cells):
-            row = level_row(row.cells, columns, english=True)
-        return cls(**msgspec.structs.asdict(row), label=label, columns=columns)
 
     @property
     def name(self) -> str:
@@ -116,7 +101,7 @@ class TableRow(LevelRow, frozen=True):
 
 @dataclass(frozen=True)
 class Table:
-    """A level's table, read by the rule of this module; `rows` has the first row of each tensor.
+    """A level's table; `rows` has the first row of each tensor.
 
     Attributes:
         label: of its level and, where it has one, its variant: `4_1`, `4_1 (MIN and MAX)`.
@@ -319,9 +304,9 @@ class PageSubject:
     def declared(self) -> tuple[Declaration, ...]:
         """The declarations of the syntax block; of a page without one, its sections on fields that name a type."""
         return self.page.declarations or tuple(
-            Declaration(member.name.english, kind, member.name.place, member.optional, member.count_field)
+            Declaration(member.name.english, member.type, member.name.place, member.optional, member.count_field)
             for member in self.page.members
-            if (kind := type_of(member)) is not None
+            if member.type is not None
         )
 
     @cached_property
@@ -430,11 +415,6 @@ class PageSubject:
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
-    def ranges(self, member: FieldSection) -> tuple[PrintedInterval, ...]:
-        """The intervals of a section: of its original where that has any, else of the text as shown."""
-        original = tuple(interval for interval in member.ranges if interval.of_original)
-        return original or member.ranges
-
     def _agreements(self, quoted: Quoted, sentence: str) -> Iterator[Agreement]:
         mentioned = list(self.mentions(sentence))
         if any(mention.field and mention.property for mention in mentioned):
@@ -480,13 +460,6 @@ class PageSubject:
 def heading_of(member: FieldSection) -> Spot:
     """The name that a section stands under, and where."""
     return Spot(member.name.place, member.name.english)
-
-
-def type_of(member: FieldSection) -> str | None:
-    """The type that a section names: by the original of its type line, where that has one."""
-    if member.type_line is None or member.type_line.original is None:
-        return member.type
-    return member.type_line.original.partition(":")[2].replace("\\", "").strip().strip("[]").strip() or member.type
 
 
 def levels_of(member: FieldSection) -> Iterator[tuple[Level, Quoted]]:
@@ -547,7 +520,8 @@ def _table(table: LevelTable, otherwise: str) -> Table | None:
     if not level:
         return None
     label = f"{level} ({_variant(table)})" if table.variant is not None else level
-    return Table(label, level_of(level), table, tuple(TableRow.of(label, row, table.columns) for row in table.rows))
+    rows = (TableRow(**msgspec.structs.asdict(row), label=label, columns=table.columns) for row in table.rows)
+    return Table(label, level_of(level), table, tuple(rows))
 
 
 def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:

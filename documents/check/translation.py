@@ -81,7 +81,7 @@ def known_names(page: Page) -> frozenset[str]:
 def _row_faults(table: LevelTable, row: LevelRow) -> Remarks:
     label, cells = table.level or table.heading.english, dict(zip(table.columns, row.cells, strict=False))
     subject = f"{label}/{cells['tensor'].english if 'tensor' in cells else row.tensor}"
-    original = level_row(row.cells, table.columns, english=True)
+    shown = level_row(row.cells, table.columns, as_shown=True)
     for column, cell in cells.items():
         if not cell.original:
             continue
@@ -89,24 +89,24 @@ def _row_faults(table: LevelTable, row: LevelRow) -> Remarks:
             yield _fault("translation-lost-cell", f"{subject}/{column}", cell, NOTHING, cell.original)
         elif column == "tensor" and cell.text != cell.original:
             yield _fault("translation-tensor", subject, cell, cell.text, cell.original)
-        elif column == "kind" and original.kind is not None and row.kind is None:
-            yield _fault("translation-kind-word", subject, cell, cell.text, f"a word for {original.kind.lower()}")
-        elif column == "kind" and original.kind is not None and row.kind != original.kind:
-            yield _fault("translation-kind", subject, cell, f"{cell.text} ({row.kind})", original.kind)
-        elif column == "dimension_counts" and not _same_counts(row, original, cell):
+        elif column == "kind" and row.kind is not None and shown.kind is None:
+            yield _fault("translation-kind-word", subject, cell, cell.text, f"a word for {row.kind.lower()}")
+        elif column == "kind" and row.kind is not None and shown.kind != row.kind:
+            yield _fault("translation-kind", subject, cell, f"{cell.text} ({shown.kind})", row.kind)
+        elif column == "dimension_counts" and not _same_counts(shown, row, cell):
             yield _fault("translation-dimension-counts", subject, cell, cell.text, cell.original)
         elif column == "data_types":
-            shown, wanted = Counter(row.data_types or ()), Counter(original.data_types or ())
-            extra, missing = (", ".join(names.elements()) for names in (shown - wanted, wanted - shown))
+            given, wanted = Counter(shown.data_types or ()), Counter(row.data_types or ())
+            extra, missing = (", ".join(names.elements()) for names in (given - wanted, wanted - given))
             if extra or missing:
                 found, expected = extra or f"no {missing}", missing or f"no {extra}"
                 yield _fault("translation-data-types", subject, cell, found, expected)
 
 
-def _same_counts(row: LevelRow, original: LevelRow, cell: Quoted) -> bool:
+def _same_counts(shown: LevelRow, row: LevelRow, cell: Quoted) -> bool:
     """Whether a cell names the counts of its original; where its words are not known the numbers must be the same."""
-    if row.dimension_counts is not None and original.dimension_counts is not None:
-        return row.dimension_counts == original.dimension_counts
+    if shown.dimension_counts is not None and row.dimension_counts is not None:
+        return shown.dimension_counts == row.dimension_counts
     return take_apart(cell.text).numbers == take_apart(cell.english).numbers
 
 

@@ -104,7 +104,7 @@ class _Assembler:
             self._block(block, index)
         front = self.contents.front_matter
         availability = tuple(self.sections["availability"])
-        introduced = [label for quoted in availability for label in words.levels_in(quoted.text)]
+        introduced = [label for quoted in availability for label in words.levels_in(quoted.english)]
         return Page(
             format=FORMAT,
             path=path,
@@ -379,8 +379,12 @@ def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) ->
         paragraphs = paragraphs[1:]
     kind = _type_of(paragraphs[0].pieces) if paragraphs else None
     line = None if kind is None else paragraphs[0].pieces[0]
+    if line is not None and line.original is not None:
+        named = line.english.partition(":")[2].replace("\\", "").strip().strip("[]").strip()
+        kind = one_spelling(named) if named else kind
     optional, count_field = annotations_in("" if line is None else line.english)
-    pieces = [piece for paragraph in paragraphs[kind is not None :] for piece in paragraph.pieces]
+    pieces = [piece for paragraph in paragraphs[line is not None :] for piece in paragraph.pieces]
+    originals = [i for piece in pieces if piece.original is not None for i in ranges_in(piece.original, document)]
     return FieldSection(
         name=name.quoted(document),
         type=kind,
@@ -388,8 +392,7 @@ def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) ->
         optional=optional,
         count_field=count_field,
         text=tuple(piece.quoted(document) for piece in pieces),
-        ranges=tuple(interval for piece in pieces for interval in ranges_in(piece, document)),
-        levels=tuple(label for piece in pieces for label in words.levels_in(piece.text)),
+        ranges=tuple(originals or (i for piece in pieces for i in ranges_in(piece.shown, document))),
     )
 
 

@@ -2,6 +2,10 @@
 
 The model holds what stands on the page, right or wrong: nothing is corrected, completed or compared with the registry
 here. A value that could not be read is None beside the text that was there, so that a check can quote it.
+
+What is read from a text is read from the English original where the page carries one beside it: a machine translation
+may have translated or transliterated names (`инпуттенсор`) and types. Whether the shown text says what the original
+says is checked elsewhere, so that a fault that only the translation has is found once.
 """
 
 from __future__ import annotations
@@ -109,17 +113,9 @@ class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class PrintedInterval(Interval, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An interval in the text of a field: `[0, InputTensor.DimensionCount)`.
-
-    Attributes:
-        low, high: the bounds as written, markup removed.
-        low_closed, high_closed: whether the bound itself belongs to it.
-        place: where it starts.
-        of_original: whether it stands in the English original rather than in the shown text.
-    """
+    """An interval in the text of a field, with where it starts."""
 
     place: Place
-    of_original: bool = False
 
 
 class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -127,11 +123,10 @@ class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
     Attributes:
         name: its heading.
-        type: the text of its type line in the spelling of `Declaration.type`; None where no such line is found.
+        type: that of its type line in the spelling of `Declaration.type`; None where no such line is found.
         type_line: that line.
         text: the sentences or paragraphs on it, code blocks left out.
-        ranges: the intervals in that text, and those of its original.
-        levels: labels of the feature levels named in that text, in order (`3_0`).
+        ranges: the intervals in that text: in its originals where these have any.
         optional, count_field: what annotations in the type line say, as in `Declaration`.
     """
 
@@ -140,7 +135,6 @@ class FieldSection(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     type_line: Quoted | None = None
     text: tuple[Quoted, ...] = ()
     ranges: tuple[PrintedInterval, ...] = ()
-    levels: tuple[str, ...] = ()
     optional: bool = False
     count_field: str = ""
 
@@ -150,10 +144,10 @@ class LevelRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
     Attributes:
         cells: as they stand, the missing ones at the end left out.
-        tensor: the field's name as shown.
+        tensor: the field's name.
         kind: `Input` or `Output`, whatever language it stands in; None where the word is not known.
         dimension_counts: None where the cell cannot be read as numbers.
-        data_types: the names as shown, known or not; None where the cell is missing.
+        data_types: the names, known or not; None where the cell is missing.
         optional: whether the kind is said to be optional (`Optional input`).
         array: whether the kind is said to be an array (`Array of inputs`).
     """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.documents.read.model import Interval, PrintedInterval
-from dml_conformance.documents.read.pieces import Piece, PlacedText
+from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width
 
@@ -25,14 +25,6 @@ _SHAPE_WORD = re.compile(
 _WIDE_BRACKETS = str.maketrans("【】〔〕", "[][]")
 _LONGEST = 100_000
 _LONGEST_WORD = 30
-
-
-def ranges_in(piece: Piece, document: PageText) -> list[PrintedInterval]:
-    """The intervals in a piece of text, then those in its original."""
-    found = _ranges(piece.shown, document, of_original=False)
-    if piece.original is not None:
-        found += _ranges(piece.original, document, of_original=True)
-    return found
 
 
 class FoundInterval(NamedTuple):
@@ -58,15 +50,11 @@ def intervals_in(text: str) -> Iterator[FoundInterval]:
             yield FoundInterval(interval, *match.span())
 
 
-def _ranges(shown: PlacedText, document: PageText, *, of_original: bool) -> list[PrintedInterval]:
-    return [
-        PrintedInterval(
-            **msgspec.structs.asdict(found.interval),
-            place=document.place(shown.offset(found.start)),
-            of_original=of_original,
-        )
-        for found in intervals_in(shown.text)
-    ]
+def ranges_in(text: PlacedText, document: PageText) -> Iterator[PrintedInterval]:
+    """The intervals in a text of a page."""
+    for found in intervals_in(text.text):
+        place = document.place(text.offset(found.start))
+        yield PrintedInterval(**msgspec.structs.asdict(found.interval), place=place)
 
 
 def _bare(bound: str) -> str:

@@ -76,10 +76,10 @@ def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText)
     return row, [Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts))]
 
 
-def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, english: bool = False) -> LevelRow:
-    """What the cells of a row say as shown; or by their originals, where they have one."""
+def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, as_shown: bool = False) -> LevelRow:
+    """What the cells of a row say by their originals, where they have one; or as shown."""
     pairs = zip(columns, cells, strict=False)
-    texts = {column: cell.english if english else cell.text for column, cell in pairs}
+    texts = {column: cell.text if as_shown else cell.english for column, cell in pairs}
     kind = texts.get("kind", "")
     return LevelRow(
         cells=cells,

@@ -142,10 +142,8 @@ def differing(page: Page, other: Page = OTHER) -> list[str]:
 
 @pytest.mark.parametrize(("page", "subject"), CHANGED.values(), ids=CHANGED)
 def test_what_differs_is_told(page: Page, subject: str) -> None:
-    (operator,) = overview([page, OTHER], [[], []]).operators
     assert subject in differing(page)
     assert sorted(differing(page)) == sorted(differing(OTHER, page))
-    assert len({split.topic for split in operator.differences}) == 1
 
 
 def test_a_page_agrees_with_itself_in_another_language() -> None:
@@ -159,7 +157,6 @@ def test_a_page_agrees_with_itself_in_another_language() -> None:
                     {"Input": "Eingabe", "Output": "Ausgabe"}[original.kind or ""],
                     f"von {original.cells[2].text}",
                     ", ".join(reversed(original.data_types or ())),
-                    counts=original.dimension_counts,
                     originals=tuple(cell.text for cell in original.cells),
                 )
                 for name, original in zip(("инпут", "индекс", "аут"), level_table.rows, strict=True)

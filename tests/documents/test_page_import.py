@@ -107,13 +107,13 @@ def of_page(page: Json) -> Iterator[tuple[str, Any]]:
     yield "members", [english(member["name"]) for member in page["members"]]
     for member in page["members"]:
         path = f"members/{english(member['name'])}"
-        yield f"{path}/type", original_type(member) or member["type"]
-        if member.get("levels"):
-            yield f"{path}/levels", member["levels"]
+        yield f"{path}/type", member["type"]
+        levels = [level for text in member.get("text", ()) for level in _LEVEL.findall(english(text))]
+        if levels:
+            yield f"{path}/levels", levels
         if member["type"] == TENSOR:
             continue
-        ranges = member.get("ranges", ())
-        for interval in [of for of in ranges if of.get("of_original")] or ranges:
+        for interval in member.get("ranges", ()):
             yield from evaluated(page["operator"], english(member["name"]), interval)
     for table in page["tables"]:
         for row in table["rows"]:
@@ -142,17 +142,11 @@ def of_page(page: Json) -> Iterator[tuple[str, Any]]:
                 yield f"illustration/{sizes}", True
 
 
+_LEVEL = re.compile(r"DML_FEATURE_LEVEL_(\d+_\d+)")
+
+
 def english(quoted: Json) -> str:
     return str(quoted.get("original") or quoted["text"])
-
-
-def original_type(member: Json) -> str | None:
-    """The type in the English original of the type line."""
-    original = member.get("type_line", {}).get("original")
-    if original is None:
-        return None
-    words = original.partition(":")[2].replace("*", " *").split()
-    return " ".join(words)
 
 
 def counts(text: str) -> list[int]:

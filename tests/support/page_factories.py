@@ -26,11 +26,10 @@ from dml_conformance.documents.read.model import (
     Quoted,
     Value,
 )
+from dml_conformance.documents.read.tables import COLUMNS, level_row
 from dml_conformance.spec.examples import Example, examples
 from dml_conformance.spec.operator import Field, OperatorSpec
 from dml_conformance.spec.registry import operator
-
-COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
 
 
 def quoted(text: str, line: int = 1, original: str | None = None, marked: Sequence[str] = ()) -> Quoted:
@@ -53,18 +52,14 @@ def row(tensor: str, kind: str, counts: Sequence[int], types: Sequence[str], lin
     return LevelRow(cells, tensor, bare, tuple(listed), tuple(types), optional=is_optional)
 
 
-def translated_row(
-    line: int, *cells: str, counts: tuple[int, ...] | None = (4,), originals: Sequence[str] = ()
-) -> LevelRow:
-    """A row of (tensor, kind, counts, types), each cell with its original, where a few words for kinds are known."""
+def translated_row(line: int, *cells: str, originals: Sequence[str] = ()) -> LevelRow:
+    """A row of (tensor, kind, counts, types), each cell with its original."""
     stands = originals or (None,) * len(cells)
     quotes = tuple(
         Quoted(cell, Place(line, 20 * number + 1), original)
         for number, (cell, original) in enumerate(zip(cells, stands, strict=True))
     )
-    kinds = dict.fromkeys(("Input", "Eingabe", "Optionale Eingabe"), "Input")
-    kinds |= dict.fromkeys(("Output", "Ausgabe"), "Output")
-    return LevelRow(quotes, cells[0], kinds.get(cells[1]), counts, tuple(cells[3].split(", ")))
+    return level_row(quotes, COLUMNS)
 
 
 def table(level: str, rows: Sequence[LevelRow], line: int = 1) -> LevelTable:

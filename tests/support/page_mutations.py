@@ -21,6 +21,7 @@ from dml_conformance.spec.levels import Level
 WORDS = {"ru-RU": "ЗНАЧЕНИЕМ", "zh-TW": "數值", "zh-CN": "数值", "ja-JP": "値", "it-IT": "valore"}
 _TYPES = [data_type.name for data_type in DataType if data_type is not DataType.UNKNOWN]
 _SEPARATOR = re.compile(r"\s*[,，、]\s*")
+_INTERVAL = re.compile(r"[\[(][`*\s]*(\d+)[`*]*,[^\[\](),]*[\])]")
 _HIDDEN = re.compile(r'(<span class="sxs-lookup"><span[^>]*>)(.*?)(</span></span>)')
 
 
@@ -308,23 +309,20 @@ def _member_mutations(source: Source) -> Iterator[Mutation]:
 
 
 def _range_mutations(source: Source) -> Iterator[Mutation]:
+    """Intervals as shown and in the original, which stand in one line."""
     for member in source.page.members:
-        for interval in member.ranges:
-            where = f"members/{member.name.english}/range"
-            line, start = source.line(interval.place), interval.place.column - 1
-            # The place is that of the opening bracket, or of the mark before it.
-            opening = next(n for n in range(start, len(line)) if line[n] in "[(")
-            closing = next(n for n in range(opening + 1, len(line)) if line[n] in "])")
-            at = interval.place.line
+        where = f"members/{member.name.english}/range"
+        for at in dict.fromkeys(interval.place.line for interval in member.ranges):
+            line = source.lines[at - 1]
 
             def edited(position: int, new: str, line: str = line, at: int = at) -> bytes:
                 return source.with_lines(at - 1, at, line[:position] + new + line[position + 1 :])
 
-            yield Mutation("bracket opened or closed", where, edited(closing, {"]": ")", ")": "]"}[line[closing]]))
-            yield Mutation("bracket opened or closed", where, edited(opening, {"[": "(", "(": "["}[line[opening]]))
-            low = re.compile(r"\d+").search(line, opening, closing)
-            if low is not None:
-                yield Mutation("bound changed", where, edited(low.start(), str(int(low[0][0]) + 1)))
+            for match in _INTERVAL.finditer(line):
+                opening, closing = match.start(), match.end() - 1
+                yield Mutation("bracket opened or closed", where, edited(closing, {"]": ")", ")": "]"}[line[closing]]))
+                yield Mutation("bracket opened or closed", where, edited(opening, {"[": "(", "(": "["}[line[opening]]))
+                yield Mutation("bound changed", where, edited(match.start(1), str(int(match[1][0]) + 1)))
 
 
 def _availability_mutations(source: Source) -> Iterator[Mutation]:

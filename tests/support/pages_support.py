@@ -55,8 +55,7 @@ def placed(page: Page) -> Iterator[tuple[str, str, Place]]:
         if member.type_line is not None:
             yield "type line", member.type_line.text, member.type_line.place
         for interval in member.ranges:
-            kind = "range of the original" if interval.of_original else "range"
-            yield kind, ("[" if interval.low_closed else "(") + interval.low, interval.place
+            yield "range", ("[" if interval.low_closed else "(") + interval.low, interval.place
         for quoted in member.text:
             yield "text of a member", quoted.text, quoted.place
     for quoted in (*page.availability, *page.constraints, *page.remarks):
@@ -66,7 +65,7 @@ def placed(page: Page) -> Iterator[tuple[str, str, Place]]:
         for cell in (*table.header, *(cell for row in table.rows for cell in row.cells)):
             yield "cell", cell.text, cell.place
         for row in table.rows:
-            yield "row", row.tensor, row.place
+            yield "row", row.cells[0].text, row.place
     for example in page.examples:
         if example.title is not None:
             yield "example's title", example.title.text, example.title.place
