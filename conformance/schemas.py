@@ -16,7 +16,7 @@ from dml_conformance.conformance.packages.verify import Verification
 from dml_conformance.conformance.packages.waivers import WaiversFile
 from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.errata import ErrataDocument
-from dml_conformance.documents.read.collection import PageCollection
+from dml_conformance.documents.read.collect import PageCollection
 from dml_conformance.reports.package.forms import CaseList, Manifest, Stated, Statement, WaiverList
 from dml_conformance.reports.views import schemas
 from dml_conformance.reports.views.schemas import Schema, of_types

@@ -87,8 +87,7 @@ def import_command(context: click.Context, paths: tuple[Path, ...], output: Path
     PAGE is as for check-page. Nothing is corrected or added. Ends with 2 if a page cannot be read; the others are
     written all the same.
     """
-    from dml_conformance.documents.read.collect import collect
-    from dml_conformance.documents.read.collection import PageCollection
+    from dml_conformance.documents.read.collect import PageCollection, collect
 
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)

@@ -22,7 +22,7 @@ from places import ROOT
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents.consistency.printed import printed_ranges
-from dml_conformance.documents.read.collection import PageCollection
+from dml_conformance.documents.read.collect import PageCollection
 from dml_conformance.spec.examples import Example, examples, illustrations
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.registry import operator, rules

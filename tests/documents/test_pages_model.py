@@ -14,7 +14,7 @@ from places import ROOT
 
 from dml_conformance.documents import read as pages
 from dml_conformance.documents.read import model, read_page
-from dml_conformance.documents.read.collection import PageCollection
+from dml_conformance.documents.read.collect import PageCollection
 from dml_conformance.documents.read.model import FORMAT
 
 SCHEMA = json.loads((ROOT / "docs/schemas/pages.schema.json").read_text(encoding="utf-8"))
