@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.example_checks import named
-from dml_conformance.documents.check.formulas import Environment, FormulaError, contains, number_of
+from dml_conformance.documents.check.formulas import Environment, Formula, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -35,11 +35,14 @@ from dml_conformance.spec.field_kinds import UINT, FormError
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support
 from dml_conformance.spec.rules import Category
-from dml_conformance.spec.validator import decide
+from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.cases import numbered_case
 
 _WHY = "the registry"
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]+")
 _MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
+_MOST_CASES = 24  # that a formula is tried on
 _MOST_ELEMENTS = 6  # of differing values that a finding names one by one
 _KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
 
@@ -56,6 +59,7 @@ def registry_remarks(subject: PageSubject) -> Remarks:
     yield from _fields(subject, spec)
     yield from _tables(subject, spec)
     yield from _ranges(subject, spec)
+    yield from _formulas(subject, spec)
     yield from _examples(subject, spec)
     yield from _agreements(subject, spec)
     yield from _unlisted(subject, spec)
@@ -224,6 +228,34 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             why = f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY
             found, expected = f"{value} is {words[0]} with {shown}", f"{value} {words[1]}"
             yield Remark("registry-range", field.name, intervals[0], found, expected, why)
+
+
+def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
+    """Formulas that no example of the page has all names for, on descriptors that are made for the operator."""
+    for printed in subject.formulas:
+        formula = printed.formula
+        if any(formula.names <= e.environment.names and formula.target in e.sizes for e in subject.examples):
+            continue
+        cases = (numbered_case(0, spec.name, HIGHEST, number) for number in range(_MOST_CASES))
+        for environment in (Environment.of(case.desc) for case in cases if case.outcome is Outcome.ACCEPT):
+            sizes = environment.sizes.get(formula.target)
+            if sizes is None or not formula.names <= environment.names:
+                continue
+            given, gives = formula.outcome(environment, len(sizes))
+            if given != sizes:
+                what = ", ".join(f"{name} {value}" for name, value in _meant_by(formula, environment))
+                spot = Spot(printed.place, formula.text)
+                yield Remark("registry-formula", formula.target, spot, f"{gives} for {what}", braces(sizes))
+                break
+
+
+def _meant_by(formula: Formula, environment: Environment) -> Iterator[tuple[str, str]]:
+    """The names in a formula and what they stand for."""
+    for name in sorted(formula.names):
+        if name in environment.numbers:
+            yield name, str(environment.numbers[name])
+        else:
+            yield name, braces(environment.elements(name))
 
 
 def _readable(subject: PageSubject, interval: Interval) -> bool:

@@ -113,7 +113,13 @@ class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class PrintedInterval(Interval, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An interval in the text of a field, with where it starts."""
+    """An interval in the text of a field.
+
+    Attributes:
+        low, high: the bounds as written, markup removed.
+        low_closed, high_closed: whether the bound itself belongs to it.
+        place: where it starts.
+    """
 
     place: Place
 

@@ -140,6 +140,7 @@ def with_code(code: str) -> Page:
 
 
 PASTED = "The same that DML_OPERATOR_BATCH_NORMALIZATION was given in the forward pass."
+PADDED = "OutputTensor.Sizes[i] = InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i]."
 SUMMED = """# DML_REDUCE_OPERATOR_DESC structure
 ## Examples
 ```
@@ -370,6 +371,10 @@ FAULTS: list[tuple[str, Page]] = [
         "registry-range:IndexDimensions",
         change_member(G, "IndexDimensions", ranges=(interval("[0, IndicesTensor.DimensionCount)"),)),
     ),
+    (
+        "registry-formula:OutputTensor",
+        with_text(structs(examples=())(page_of("PADDING1")), "OutputTensor", PADDED.replace("+ E", "- E")),
+    ),
     ("registry-range:Axis", change_member(G, "Axis", ranges=(interval("[0, InputTensor.DimensionCount]"),))),
     (
         "registry-agreement:DimensionCount",
@@ -460,6 +465,7 @@ NO_FAULTS: list[tuple[str, Page]] = [
         with_text(declared(G, 3, name="WindowSizes", type="const UINT *"), "Axis", "Each WindowSize is 1."),
     ),
     ("name-misspelt", with_name(page_of("ROI_ALIGN1"), "PixelOffset", "It is a PixelOffset.")),
+    ("registry-formula", with_text(structs(examples=())(page_of("PADDING1")), "OutputTensor", PADDED)),
     ("text-other-operator", with_text(page_of("BATCH_NORMALIZATION_GRAD"), "InputTensor", PASTED)),
     ("example-comment", commented("sum({1, 2, 3, 3, 0, 4, 2, 4, 2}), as {1, 1} says")),
     ("text-level-below", with_text(N, "InputDimensionCount", "DML_PICK_MODE_A is of DML_FEATURE_LEVEL_2_0.")),

@@ -96,7 +96,7 @@ def test_what_is_optional_is_written_where_there_is_something_to_say(collection:
         optional = within(written, path).keys() - set(SCHEMA["$defs"][name]["required"])
         seen |= {(name, field) for field in optional}
         assert [field for field in optional if within(written, path)[field] in (None, False, [], {})] == [], path
-    with_more = {"Quoted", "FieldSection", "PrintedInterval", "LevelRow", "ExampleTensor"}
+    with_more = {"Quoted", "FieldSection", "LevelRow", "ExampleTensor"}
     assert {name for name, _ in seen} == with_more
 
 
