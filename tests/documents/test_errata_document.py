@@ -28,7 +28,7 @@ from dml_conformance.documents.errata import (
     as_markdown,
     errata_document,
 )
-from dml_conformance.documents.errata.words import exhibit_sentences, listed
+from dml_conformance.documents.errata.forms import exhibit_sentences, listed
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import divergences
 from dml_conformance.spec.errata import Concern, Erratum, errata

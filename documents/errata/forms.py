@@ -1,13 +1,82 @@
-"""The errata document as Markdown."""
+"""The errata document as Markdown and as one HTML page that loads nothing; both tell exhibits in the same sentences."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.errata.model import Departure, ErrataDocument, ErratumEntry, Exhibit
-from dml_conformance.documents.errata.words import exhibit_name, exhibit_sentences
+from dml_conformance.documents.errata.model import Departure, ErrataDocument, ErratumEntry, Exhibit, LibraryRecord
+from dml_conformance.reports.model.text import pretty_json
+from dml_conformance.reports.page.html import render
+from dml_conformance.spec.tensor import braces
+
+_ANSWERS = {
+    "accept": "accepts it",
+    "reject": "rejects it",
+    "crash": "does not survive it: its process dies",
+}
+
+
+def page_name(page: str) -> str:
+    """`TILE` for the page on an operator; any other page's own name."""
+    match = re.fullmatch(r"(?:api/)?ns-directml-dml_(\w+?)(?:_operator)?_desc", page)
+    return match[1].upper() if match else page
+
+
+def exhibit_sentences(exhibit: Exhibit) -> Iterator[str]:
+    """Decision, correction, computed values, and the library's answer."""
+    if exhibit.decision is not None:
+        about = f" ({'; '.join(exhibit.broken)})" if exhibit.broken else ""
+        yield f"{exhibit.decision} at {exhibit.level}{about}."
+    if exhibit.corrections:
+        changed = ", ".join(f"{path} {_plain(value)}" for path, value in exhibit.corrections.items())
+        outcome = f": {exhibit.corrected_decision}" if exhibit.corrected_decision is not None else ""
+        yield f"With {changed}{outcome}."
+    if exhibit.computed:
+        yield _values(exhibit)
+    if exhibit.computed_sizes:
+        unlike = "as printed" if exhibit.as_printed else "which is not what is printed"
+        yield f"The corrected formula gives the output sizes {braces(exhibit.computed_sizes)}, {unlike}."
+    yield from (_answer(recorded) for recorded in exhibit.library)
+
+
+def exhibit_name(exhibit: Exhibit) -> str:
+    """What the exhibit is: the page's example, or a descriptor of ours."""
+    _, slash, number = exhibit.id.partition("/")
+    if not slash:
+        return "A descriptor"
+    return f"Example {number} as printed" if number != "0" else "The figure within the text"
+
+
+def listed(values: Any) -> str:
+    """Nested elements on one line; whole numbers without a point, `open` for what is left open."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return f"[{', '.join(listed(value) for value in values)}]"
+    if values is None:
+        return "open"
+    return str(int(values)) if isfinite(values) and values == int(values) else repr(values)
+
+
+def _values(exhibit: Exhibit) -> str:
+    if exhibit.as_printed:
+        return "The reference computes the printed output from the printed inputs."
+    outputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.computed.items())
+    inputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.inputs.items())
+    unlike = "" if exhibit.as_printed is None else ", which is not what is printed"
+    return f"From {inputs} the reference computes {outputs}{unlike}."
+
+
+def _answer(recorded: LibraryRecord) -> str:
+    return f"The library ({', '.join(recorded.libraries)}) {_ANSWERS[recorded.answer]}, on record as {recorded.record}."
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
 
 INTRODUCTION = (
     "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "
@@ -110,3 +179,15 @@ def _code(names: Sequence[str]) -> str:
 
 def _sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def as_html(document: ErrataDocument) -> str:
+    """The whole page."""
+    return render(
+        "errata.html.j2",
+        document=document,
+        exhibit_name=exhibit_name,
+        exhibit_sentences=exhibit_sentences,
+        page_name=page_name,
+        pretty_json=pretty_json,
+    )
