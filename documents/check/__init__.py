@@ -1,4 +1,8 @@
-"""Holds pages of the specification against themselves, the registry and their originals, and lays them side by side."""
+"""Holds pages of the specification against themselves, the registry and their originals, and lays them side by side.
+
+A check is an entry of `checks.json`, which says what should hold, and the remarks of that name which the walk over its
+part of the page yields: `field_remarks`, `table_remarks`, `example_remarks`, and so on.
+"""
 
 from dml_conformance.documents.check.model import statements
 from dml_conformance.documents.check.report import CheckedPages, PageFindings, check_pages
