@@ -109,9 +109,10 @@ def test_a_softmax_is_fused_from_6_1_on() -> None:
         for sizes in ((2, 3, 3), (1, 3, 3)):
             tensor = TensorDesc.of(DataType.FLOAT32, sizes)
             desc = type(plain)(tensor, tensor, None, tensor, 0, 0, 1.0, 0.0, fused)
-            outcomes[name, *members.values(), sizes[0]] = [
-                decide(desc, level).outcome is Outcome.ACCEPT for level in (Level.L6_0, Level.L6_1)
-            ]
+            accepted = [decide(desc, level).outcome is Outcome.ACCEPT for level in (Level.L6_0, Level.L6_1)]
+            outcomes[name, *members.values(), sizes[0]] = accepted
+            torch = TorchBackend("cpu")
+            assert [torch.validate(desc, level).accepted for level in (Level.L6_0, Level.L6_1)] == accepted
     assert outcomes == {
         ("SOFTMAX", 2): [False, False],
         ("SOFTMAX", 1): [False, True],

@@ -22,7 +22,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operators
-from dml_conformance.spec.validator import Outcome
+from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 
@@ -128,6 +128,18 @@ def test_an_epoch_before_the_newest_is_decided_and_a_sample_executed(operator: s
 def test_over_the_seeds_every_case_is_executed(level: Level, seeds: int) -> None:
     found = {(case.desc, str(case.data)) for seed in range(seeds) for case in executed(sampled("TILE", seed, level))}
     assert found == {(case.desc, str(case.data)) for case in executed(boundaries("TILE", level))}
+
+
+def test_what_an_activation_between_changes_is_decided_there() -> None:
+    """GEMM fuses SOFTMAX from 6_1 on, at which no epoch of it begins."""
+    plan = OperatorPlan.of("GEMM", LEVELS, LEVELS)
+    found = [case for level in plan.sampled for seed in range(DECIDED_OF) for case in plan.boundaries(level, seed)]
+    assert {(case.level, case.outcome, case.broken) for case in found} == {
+        (case.level, decision.outcome, decision.rules) for case in found for decision in [decide(case.desc, case.level)]
+    }
+    refused = [case for case in found if case.rule == "GEMM.fused-activation" and case.level < Level.L6_1]
+    assert any(case.desc.fused_activation.operator == "ACTIVATION_SOFTMAX" for case in refused)
+    assert all(case.data is None for case in refused)
 
 
 def test_samples_take_turns_from_level_to_level() -> None:
