@@ -76,8 +76,11 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
 
 def _used(actual: Bits, expected: Expectation, data_type: DataType, is_known: Mask) -> float:
     """The largest part of the way from the nearest number to the last one that is right that results went."""
-    within = expected.within
-    is_other = is_known & (actual != expected.values)
+    within, is_other = expected.within, is_known & (actual != expected.values)
+    if expected.intervals is not None:
+        is_other = is_other & expected.intervals
+    for is_open in (expected.free, expected.one_of):  # where other numbers are right too
+        is_other = is_other if is_open is None else is_other & ~is_open
     if within is None or within.exact is None or not is_other.any():
         return 0.0
     parts = (actual, expected.values, within.low, within.high)

@@ -196,8 +196,17 @@ def test_the_part_of_the_bound_that_results_need_is_counted_from_the_nearest_num
         assert errors is not None
         assert errors.used == pytest.approx(used, rel=1e-3), away
     # Of what was rounded before the errors are not counted, but what of its bound is needed is known.
-    chained = expected._replace(within=four._replace(argument=None))
+    within = four._replace(argument=None)
+    chained = expected._replace(within=within)
     assert errors_of([(moved(exact, [2, 0, 0]), chained, DataType.FLOAT32)]) == Errors(0.0, used=0.5)
+    # Where other numbers are right too no bound is needed.
+    second = np.array([False, True, False])
+    for open_ in (
+        chained._replace(free=second),
+        chained._replace(one_of=second),
+        chained._replace(within=within._replace(where=~second)),
+    ):
+        assert errors_of([(moved(exact, [2, 99, 0]), open_, DataType.FLOAT32)]) == Errors(0.0, used=0.5)
 
 
 def test_errors_of_several_outputs_are_those_of_one() -> None:

@@ -155,7 +155,8 @@ def Writes65535Rows(sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(rows, sizes)
 
 
-@plants("reached", WritesAlong, lacks=("output_coordinates_tensor",))  # which has a column for each dimension
+# Coordinates have a column for each dimension; so wide a state would take weights of 2^32 elements.
+@plants("reached", WritesAlong, lacks=("output_coordinates_tensor", "recurrence_tensor"))
 def Writes65535Columns(sizes: tuple[int, ...]) -> Any:
     return np.broadcast_to(_first(65_535, sizes[-1]), sizes)
 
