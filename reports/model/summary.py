@@ -16,7 +16,7 @@ What is observed, waived or not supported is no evidence either way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -460,21 +460,18 @@ class Summary(Consumer):
             found.setdefault(tuple(key[place] for place in places), Test()).add(test)
         return found
 
-    def suites(self) -> dict[tuple[str, str], list[tuple[Phase, str, Test]]]:
-        """Phase, rule and test of each operator at each level asked for, operator by operator."""
-        found: dict[tuple[str, str], list[tuple[Phase, str, Test]]] = {
-            place: [] for place in product(self.campaign.operators, self.campaign.levels)
+    def reported_tests(self) -> dict[tuple[str, str], dict[str, Test]]:
+        """The tests of each operator at each level asked for, operator by operator: the records of a rule, whatever the
+        phase; of a sample all rules without a difference are one test."""
+        found: dict[tuple[str, str], dict[str, Test]] = {
+            place: {} for place in product(self.campaign.operators, self.campaign.levels)
         }
-        for (operator, level, phase, rule), test in self.tests.items():
-            found[operator, level].append((phase, rule, test))
-        return found
-
-    def reported_suites(self) -> dict[tuple[str, str], list[tuple[Phase, str, Test]]]:
-        """The same for reports of tests: of a sample, all rules without a difference are one test for each phase."""
-        found = self.suites()
-        for operator, level in found:
-            if self.is_sampled(operator, level):
-                found[operator, level] = _sampled_tests(found[operator, level])
+        for (operator, level, _, rule), test in self.tests.items():
+            differs = test.counts.failed or test.counts[Verdict.ERROR]
+            name = SAMPLE if self.is_sampled(operator, level) and not differs else rule
+            together = found[operator, level].setdefault(name, Test())
+            together.add(test)
+            together.samples = [*together.samples, *test.samples][:SAMPLES_PER_TEST]
         return found
 
     def matrix(self) -> list[Cell]:
@@ -683,18 +680,6 @@ class Summary(Consumer):
         order = {operator: i for i, operator in enumerate(self.campaign.operators)}
         groups = (group for group in self.failures.values() if group.kind in kinds)
         yield from sorted(groups, key=lambda group: (order[group.operator], -group.count, group.rule))
-
-
-def _sampled_tests(tests: Sequence[tuple[Phase, str, Test]]) -> list[tuple[Phase, str, Test]]:
-    """Tests of one operator and level, of which those in which nothing differs are one for each phase."""
-    together: dict[Phase, Test] = {}
-    others = []
-    for phase, rule, test in tests:
-        if test.counts.failed or test.counts[Verdict.ERROR]:
-            others.append((phase, rule, test))
-            continue
-        together.setdefault(phase, Test()).add(test)
-    return [*((phase, SAMPLE, test) for phase, test in together.items()), *others]
 
 
 def _count_reason(reasons: Counter[str], reason: str) -> None:

@@ -1,6 +1,6 @@
 """CTRF, a JSON form of test results that CI dashboards read: the same tests as the JUnit file, one a line.
 
-A test stands for the cases of one operator, level, phase and rule. Its status is `failed` where a case failed, crashed
+A test stands for the cases of one operator, level and rule. Its status is `failed` where a case failed, crashed
 or timed out, `other` where the harness itself was at fault, `skipped` where nothing was judged, else `passed`; what the
 suite itself calls it is in `rawStatus`, and the counts are in `extra`. Durations are the backend's, in milliseconds.
 
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.backends.foreign_text import one_line, printable
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Campaign, Phase, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Campaign, Verdict
 from dml_conformance.reports.model.summary import Summary, Test
 from dml_conformance.reports.views.junit import NO_RULE, record_text
 
@@ -30,9 +30,9 @@ def ctrf_json(summary: Summary) -> bytes:
     """The whole document, UTF-8. The same stream gives the same bytes."""
     campaign = summary.campaign
     tests = [
-        _test(operator, level, phase, rule, test)
-        for (operator, level), found in summary.reported_suites().items()
-        for phase, rule, test in found
+        _test(operator, level, rule, test)
+        for (operator, level), found in summary.reported_tests().items()
+        for rule, test in found.items()
     ]
     counts = {status: sum(test["status"] == status for test in tests) for status in ("passed", "failed", "skipped")}
     start = _milliseconds(campaign.started)
@@ -82,18 +82,15 @@ def _printable(value: Any) -> Any:
     return value
 
 
-def _test(operator: str, level: str, phase: Phase, rule: str, test: Test) -> dict[str, Any]:
-    name = f"{operator} {level} {rule or NO_RULE} [{phase}]"
+def _test(operator: str, level: str, rule: str, test: Test) -> dict[str, Any]:
     status, raw = _status(test)
     found: dict[str, Any] = {
-        "testId": name,
-        "name": name,
+        "name": f"{operator} {level} {rule or NO_RULE}",
         "status": status,
         "rawStatus": raw,
         "duration": round(1000 * test.seconds),
-        "suite": [operator, level, str(phase)],
+        "suite": [operator, level],
         "type": "conformance",
-        "labels": {"operator": operator, "level": level, "phase": str(phase), "rule": rule or NO_RULE},
         "extra": {"cases": {str(verdict): test.counts[verdict] for verdict in Verdict if test.counts[verdict]}},
     }
     if test.samples and status in ("failed", "other"):

@@ -1,4 +1,4 @@
-"""JUnit XML, for the servers that read it: a suite for each operator and level, a test for each phase and rule.
+"""JUnit XML, for the servers that read it: a suite for each operator and level, a test for each rule.
 
 Not one test a case: a server that shows a hundred thousand of them shows nothing. What a test stands for is counted
 in its `system-out`, and a failing one holds its first failures with the lines that reproduce them.
@@ -12,7 +12,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.reports.model.records import Campaign, Phase, Record, Verdict
+from dml_conformance.reports.model.records import Campaign, Record, Verdict
 from dml_conformance.reports.model.summary import Summary, Test
 from dml_conformance.reports.model.text import counts_text, difference_text, in_lines
 
@@ -24,12 +24,12 @@ def junit_xml(summary: Summary) -> bytes:
     """The whole document, UTF-8."""
     campaign, outcome = summary.campaign, str(summary.conformance)
     root = ET.Element("testsuites", name="dml-conformance")
-    for (operator, level), tests in summary.reported_suites().items():
+    for (operator, level), tests in summary.reported_tests().items():
         suite = ET.SubElement(root, "testsuite", name=one_line(f"{operator} at {level}"), package=one_line(operator))
         suite.set("timestamp", one_line(campaign.started).removesuffix("Z"))  # the form knows no time zone
         suite.append(_properties(campaign, outcome))
-        for phase, rule, test in tests:
-            _add_test(suite, operator, level, phase, rule, test)
+        for rule, test in tests.items():
+            _add_test(suite, operator, level, rule, test)
         _add_totals(suite, suite.findall("testcase"))
     _add_totals(root, root.findall("testsuite/testcase"))
     text: str = ET.tostring(root, encoding="unicode")
@@ -52,11 +52,11 @@ def _properties(campaign: Campaign, outcome: str) -> ET.Element:
     return properties
 
 
-def _add_test(suite: ET.Element, operator: str, level: str, phase: Phase, rule: str, test: Test) -> None:
+def _add_test(suite: ET.Element, operator: str, level: str, rule: str, test: Test) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
-        name=one_line(f"{rule or NO_RULE} [{phase}]"),
+        name=one_line(rule or NO_RULE),
         classname=one_line(f"{operator}.{level}"),
         time=f"{test.seconds:.6f}",
     )

@@ -32,7 +32,7 @@ from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.reports.views.csv_rows import COLUMNS, CsvWriter, cell
 from dml_conformance.reports.views.ctrf import ctrf_json
-from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.junit import NO_RULE, junit_xml
 from dml_conformance.reports.views.markdown import MAX_CHARACTERS, markdown
 
 NASTY = "[x](javascript:1)\x1b[2J\x07 <script>alert(1)</script> @team `tick` |pipe| \u202e\ud800 ```"
@@ -62,12 +62,17 @@ def ctrf(summary: Summary) -> dict[str, Any]:
 def test_ctrf_has_the_tests_that_there_are(faulty: Summary) -> None:
     document = ctrf(faulty)
     tests, sums = document["results"]["tests"], document["results"]["summary"]
-    assert len(tests) == len(faulty.tests) == sums["tests"]
+    found = {(operator, level, rule) for operator, level, _, rule in faulty.tests}
+    assert len(tests) == len(found) == sums["tests"]
     statuses = Counter(test["status"] for test in tests)
     assert statuses == {status: sums[status] for status in ("passed", "failed", "skipped")}
-    failed = {key for key, test in faulty.tests.items() if any(test.counts[verdict] for verdict in NOT_CONFORMANT)}
-    assert {tuple(test["labels"].values()) for test in tests if test["status"] == "failed"} == failed
-    assert len({test["testId"] for test in tests}) == len(tests)
+    failed = {
+        f"{operator} {level} {rule or NO_RULE}"
+        for (operator, level, _, rule), test in faulty.tests.items()
+        if any(test.counts[verdict] for verdict in NOT_CONFORMANT)
+    }
+    assert {test["name"] for test in tests if test["status"] == "failed"} == failed
+    assert len({test["name"] for test in tests}) == len(tests)
     cases: Counter[str] = sum((Counter(test["extra"]["cases"]) for test in tests), Counter())
     assert cases == sums["extra"]["cases"] == {str(v): n for v, n in faulty.counts.items() if n}
 
