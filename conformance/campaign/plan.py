@@ -22,7 +22,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.rules import ACCEPTANCE
-from dml_conformance.spec.validator import Outcome
+from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 
@@ -158,7 +158,8 @@ def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]
 def moved(case: Case, level: Level) -> Case:
     """A case at another level. An activation that came with a level between is refused below it, which is decided."""
     origin = case.origin.replace(f"/{case.level}/", f"/{level}/", 1)
-    again = Case.of(case.desc, level, case.data, rule=case.rule, origin=origin, placement=case.placement)
+    decision = decide(case.desc, level)
+    again = msgspec.structs.replace(case, level=level, outcome=decision.outcome, broken=decision.rules, origin=origin)
     if again.outcome is case.outcome:
         return again
     return msgspec.structs.replace(again, data=None, rule=next(iter(again.broken), ACCEPTANCE), placement=None)

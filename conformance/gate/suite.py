@@ -19,7 +19,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
-from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
+from dml_conformance.conformance.campaign.plan import OperatorPlan
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.losses import FORGIVEN, LOST
 from dml_conformance.conformance.judge.blame import Blame, Repetition
@@ -122,14 +122,14 @@ class ConformanceSuite:
             return judged.settled(cases, Phase.BOUNDARIES)
 
     def _plans(self, config: pytest.Config) -> list[OperatorPlan]:
-        """What is tested of each operator at which level; levels that are named are tested as if each were alone."""
+        return [self._plan(config, operator) for operator in self._operators(config)]
+
+    def _plan(self, config: pytest.Config, operator: str) -> OperatorPlan:
+        """What is tested of an operator at which level; levels that are named are tested as if each were alone."""
         judge = self._judge(config)
         levels = self._chosen_levels(config, judge)
         every_level = levels != list(Level)
-        return planned(self._operators(config), levels, judge.capabilities.levels, every_level=every_level)
-
-    def _plan(self, config: pytest.Config, operator: str) -> OperatorPlan:
-        return next(plan for plan in self._plans(config) if plan.operator == operator)
+        return OperatorPlan.of(operator, levels, judge.capabilities.levels, every_level=every_level)
 
     def _judge(self, config: pytest.Config) -> Judge:
         return self._judged(config).judge
