@@ -304,7 +304,7 @@ def test_several_campaigns_are_one_table(results: Path, tmp_path: Path) -> None:
 def test_rows_are_written_as_they_are_read(tmp_path: Path) -> None:
     """What is held at once does not grow with the number of records."""
     peaks = []
-    for n, count in enumerate((500, 500, 4000)):  # the first also has what is kept for the process
+    for n, count in enumerate((500, 500, 8000)):  # the first also has what is kept for the process
         path = tmp_path / f"{n}.sqlite"
         report_data.feed(StoreWriter(path), report_data.faulty(count))
         tracemalloc.start()
@@ -312,4 +312,4 @@ def test_rows_are_written_as_they_are_read(tmp_path: Path) -> None:
             store.replay(FanOut(CsvWriter(stream)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert peaks[2] < 1.5 * peaks[1]
+    assert peaks[2] < 3 * peaks[1]  # of 16 times as many; what waits for the garbage collector is some of it
