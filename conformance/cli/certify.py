@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -51,6 +52,10 @@ from dml_conformance.spec.registry import operators as all_operators
 # Parameters that the results do not depend on, and what makes a signature another one, which is made at the end.
 _NOT_OF_THE_RUN = ("sign_key", "failures_folder")
 
+# If the command is not told how many processes judge: so many at most, as each takes the memory of a large case, and
+# one for so many operators, as fewer are judged in the time that a process takes to start.
+MOST_WORKERS, OPERATORS_EACH = 8, 8
+
 
 @click.command()
 @click.option(
@@ -87,7 +92,8 @@ _NOT_OF_THE_RUN = ("sign_key", "failures_folder")
     help="Failing cases of an earlier run, such as OUT/failures, to be judged first.",
 )
 @run_options(
-    "Processes that judge, each with a backend in a process of its own; what they find does not depend on N.",
+    "Processes that judge, each with a backend in a process of its own; what they find does not depend on N. "
+    "If not given, one for each core, up to 8, and for every 8 operators.",
     "Folder for certificate.json, results.sqlite, report.html and the rest; it must not hold anything yet.",
     requires_out=True,
 )
@@ -200,12 +206,21 @@ def _package(
     return PackageFolder(output, profile, stated, given.waivers, key, replace=given.replace, conditions=same)
 
 
+def _workers(operators: int) -> int:
+    """How many processes judge so many operators if nothing else is asked for."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, MOST_WORKERS, operators // OPERATORS_EACH))
+
+
 def _run(engine: Engine, reports: ReportFolder | PackageFolder, given: RunOptions) -> Summary:
     """Run a campaign, or what is left of it."""
     with ExitStack() as stack:
-        executor: Executor = InProcess([engine.judge])
-        if given.workers is not None and given.limits is not None:
-            executor = Workers(JudgeSetup.of(engine.judge, given.limits), given.workers)
+        workers = given.workers or _workers(len({*engine.operators} & {*engine.judge.capabilities.operators}))
+        executor: Executor
+        if given.limits is not None and (workers > 1 or given.workers):
+            executor = Workers(JudgeSetup.of(engine.judge, given.limits), workers)
+        else:
+            executor = InProcess([engine.judge])
         stack.callback(executor.close)
         progress = opened_progress(stack, [reports], engine.planned())
         run_campaign(engine, WaiverFilter(given.waivers, FanOut(reports, progress)), reports.begun, executor)

@@ -27,6 +27,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.cli import certify as certify_module
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
@@ -41,6 +42,7 @@ from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
 from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators as all_operators
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what is done to processes here is done on POSIX")
 
@@ -268,10 +270,30 @@ def test_a_certificate_is_the_same(here: Path, backend: str, code: int) -> None:
     assert told(here / "one") == told(here / "two")
 
 
+@pytest.mark.parametrize(("cores", "operators", "workers"), [(2, 15, 2), (2, 14, 0), (1, 177, 0), (64, 177, 8)])
+def test_as_many_processes_judge_as_pay(
+    here: Path, monkeypatch: pytest.MonkeyPatch, cores: int, operators: int, workers: int
+) -> None:
+    """Where there would be one the command itself judges; to what is chosen comes TILE."""
+    asked: list[int] = []
+
+    def counted(setup: JudgeSetup, count: int) -> Workers:
+        asked.append(count)
+        raise WorkerError("enough")
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
+    monkeypatch.setattr(certify_module, "Workers", counted)
+    monkeypatch.setattr(certify_module, "InProcess", lambda judges: counted(judges, 0))
+    chosen = chain.from_iterable(("--operator", name) for name in list(all_operators())[:operators])
+    certify("--backend", "reference", "--out", "out", *chosen, code=3)
+    assert asked == [workers]
+
+
 # Tells of its processes after some units, and interrupts itself.
 INTERRUPTED = """
 import os, signal, sys, time
 import psutil
+from dml_conformance.conformance.cli import certify as certify_module
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.workers import Workers
 
