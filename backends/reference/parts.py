@@ -72,6 +72,7 @@ class LargeExpectation:
         self._cut = cut
         self._compute = compute
         self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
+        self._latest: tuple[Box, Expectation] | None = None  # several boxes may be cut out of what is taken together
         self._axis, _ = split(output.tensor.sizes, self._most())
         self._turn = period * max(1, self._most() // self._elements(period)) if period else 0
         self.repeats = bool(period) and self._is_periodic(period)
@@ -90,10 +91,12 @@ class LargeExpectation:
         """What is right of some elements alone."""
         key, sizes, axes = self._output.key, self._output.tensor.sizes, self._together()
         whole = tuple(slice(0, sizes[axis]) if axis in axes else span for axis, span in enumerate(box))
-        tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
-        desc, arrays = self._cut(self._desc, whole, self._arrays)
-        desc = with_tensors(desc, {key: tensor})
-        found = as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+        if self._latest is None or self._latest[0] != whole:
+            tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
+            desc, arrays = self._cut(self._desc, whole, self._arrays)
+            desc = with_tensors(desc, {key: tensor})
+            self._latest = whole, as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+        _, found = self._latest
         return (
             found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
         )

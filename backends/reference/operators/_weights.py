@@ -35,6 +35,7 @@ class Weights(NamedTuple):
         low: the least that an implementation may have.
         high: the greatest.
         near: whether a place is so near that its weight, even of 0, may be multiplied with.
+        lengths: where consecutive elements with the same places and weights are one, how many each is; None for one.
     """
 
     size: int
@@ -43,13 +44,20 @@ class Weights(NamedTuple):
     low: Floats
     high: Floats
     near: Mask
+    lengths: Places | None = None
 
     @property
     def is_exact(self) -> bool:
         return bool((self.low == self.high).all())
 
+    def equals(self, other: Weights) -> bool:
+        """Whether these are the same weights at the same places."""
+        return all(np.array_equal(part, another) for part, another in zip(self, other, strict=True))
+
     def is_identity(self, weights: Floats) -> bool:
         """Whether every element has a place of its own, in their order, with the weight 1 and no other."""
+        if self.lengths is not None:
+            return False
         places, one = self.places[:, 0], weights[:, 0]
         is_own = len(places) == self.size and bool((places == np.arange(self.size)).all())
         return is_own and bool((one == 1).all()) and not weights[:, 1:].any()
@@ -59,11 +67,26 @@ class Weights(NamedTuple):
         if self.is_identity(weights):
             return numbers
         moved = np.moveaxis(numbers, d, 0)
+        if self.lengths is not None:
+            moved = np.add.reduceat(moved, np.cumsum(self.lengths) - self.lengths, 0)
         found = np.zeros((self.size, *moved.shape[1:]))
         for places, weight in zip(self.places.T, weights.T, strict=True):
             if weight.any():
                 np.add.at(found, places, moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
         return np.moveaxis(found, 0, d)
+
+
+def joined(blocks: Sequence[Weights]) -> Weights:
+    """The weights of elements that follow each other, block by block, the same ones in a block taken together."""
+    parts, lengths = [], []
+    for block in blocks:
+        changes = [(part[1:] != part[:-1]).any(1) for part in block[1:6]]
+        first = np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(changes))))
+        parts.append([part[first] for part in block[1:6]])
+        lengths.append(np.diff(first, append=len(block.places)))
+    together = np.concatenate(lengths)
+    own = None if (together == 1).all() else together
+    return Weights(blocks[0].size, *map(np.concatenate, zip(*parts, strict=True)), own)
 
 
 def nearest_weights(size: int, low: Places, exact: Places, high: Places) -> Weights:
@@ -115,9 +138,16 @@ def spread(evaluation: Evaluation, numbers: Any, every: Sequence[Weights], round
             part = weights.spread(part, getattr(weights, which), d)
         return part
 
-    counts = [np.bincount(of.places[of.high > 0], minlength=of.size).astype(np.float64) for of in every]
-    count = np.asarray(reduce(np.multiply.outer, counts)).reshape([of.size for of in every])
+    count = np.asarray(reduce(np.multiply.outer, map(_terms, every))).reshape([of.size for of in every])
     return weighted(evaluation, numbers, applied, count, [every], rounded, is_open)
+
+
+def _terms(of: Weights) -> Floats:
+    """How many elements may have a weight at each place along a dimension."""
+    lengths = np.ones(len(of.places)) if of.lengths is None else of.lengths
+    found = np.zeros(of.size)
+    np.add.at(found, of.places[of.high > 0], np.broadcast_to(lengths[:, None], of.high.shape)[of.high > 0])
+    return found
 
 
 @quiet
@@ -156,7 +186,8 @@ def weighted(
         is_open: whether anything is right near what is not finite; else a sum of infinities is what it is.
     """
     x, is_finite = evaluation.of(numbers), np.isfinite(numbers)
-    ends = [np.where(is_finite, part, 0.0) for part in (x.value, x.low, x.high)]
+    finite = {id(part): np.where(is_finite, part, 0.0) for part in (x.value, x.low, x.high)}
+    ends = [finite[id(part)] for part in (x.value, x.low, x.high)]
 
     def parts(part: Floats, which: str) -> tuple[Floats, Floats]:
         """The sums of what is positive, and of what is negative, without the sign."""
@@ -200,11 +231,12 @@ def _are_whole(evaluation: Evaluation, numbers: Floats, every: Sequence[Sequence
 
 def _unit(numbers: Floats) -> float:
     """The largest power of two that all numbers are multiples of."""
-    parts, exponents = np.frexp(numbers[numbers != 0])
-    if not parts.size:
-        return 1.0
-    digits = (parts * 2.0**53).astype(np.int64)
-    return float(np.min(np.ldexp((digits & -digits).astype(np.float64), exponents - 53)))
+    least = inf
+    for block in np.array_split(numbers.reshape(-1), -(-numbers.size // 2**18)):
+        parts, exponents = np.frexp(block[block != 0])
+        digits = (parts * 2.0**53).astype(np.int64)
+        least = min(least, float(np.ldexp((digits & -digits).astype(np.float64), exponents - 53).min(initial=inf)))
+    return least if least < inf else 1.0
 
 
 def _with_infinities(found: Enclosure, numbers: Any, applied: Apply, is_open: bool) -> Enclosure:

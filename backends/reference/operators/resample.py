@@ -10,7 +10,14 @@ import numpy.typing as npt
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either, stack
 from dml_conformance.backends.reference.floats import UNIT
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._weights import Weights, linear_weights, nearest_weights, spread
+from dml_conformance.backends.reference.operators._weights import (
+    Weights,
+    joined,
+    linear_weights,
+    nearest_weights,
+    spread,
+)
+from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
@@ -24,6 +31,8 @@ INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
 # What FLOAT32 may make of a coordinate: a few roundings, each by a unit in the last place of what is rounded.
 ROUNDINGS = 8 * 2.0**-23
 OVERFLOW = 2.0**100  # of what is rounded; beyond it FLOAT32 may have gone to infinity
+BLOCK_ELEMENTS = 2**18  # of which weights are made at once; see `joined`
+MOST_CERTAIN = 2**20  # elements along a dimension whose halves FLOAT32 has for certain; see `_error`
 
 
 def upsample_2d(desc: Any, arrays: Arrays) -> dict[str, Any]:
@@ -206,28 +215,19 @@ def resample_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """
     data_type, sizes = desc.output_gradient_tensor.data_type, desc.output_gradient_tensor.sizes
     numbers = as_numbers(arrays["input_gradient_tensor"], data_type)
-    lines = [
-        (np.arange(count) - of_output, scale, of_input, size)
-        for scale, of_input, of_output, size, count in zip(
-            desc.scales, *pixel_offsets(desc), sizes, numbers.shape, strict=True
-        )
-    ]
-    errors = [_error(to_left, scale, of_input) for to_left, scale, of_input, _ in lines]
-    if max(float(error.max()) for error in errors) >= 0.25:
+    lines = list(zip(desc.scales, *pixel_offsets(desc), sizes, numbers.shape, strict=True))
+
+    def reading(is_down: bool) -> list[Weights]:
+        return [weights for line in lines if (weights := _weights(desc, *line, is_down)) is not None]
+
+    readings = [reading(is_down=False)]
+    if len(readings[0]) < len(lines):
         nothing = np.zeros(sizes, arrays["input_gradient_tensor"].dtype)
         return {"output_gradient_tensor": Expectation(nothing, free=np.ones(sizes, bool))}
-    ends = [
-        [to_left / scale - of_input + way * error for way in (-1, 0, 1)]
-        for (to_left, scale, of_input, _), error in zip(lines, errors, strict=True)
-    ]
-    lengths = [size for *_, size in lines]
-    if is_nearest(desc):
-        readings = [[_nearest_weights(desc, *each) for each in zip(lengths, ends, strict=True)]]
-        if not hasattr(desc, "rounding_direction") and any((end[1] % 1 == 0.5).any() for end in ends):
-            readings.append([_nearest_weights(desc, *each, is_down=True) for each in zip(lengths, ends, strict=True)])
-    else:
-        clipped = [[np.clip(end, 0.0, size - 1.0) for end in of] for size, of in zip(lengths, ends, strict=True)]
-        readings = [[linear_weights(size, *of) for size, of in zip(lengths, clipped, strict=True)]]
+    if is_nearest(desc) and not hasattr(desc, "rounding_direction"):
+        lower = reading(is_down=True)
+        if not all(one.equals(other) for one, other in zip(*readings, lower, strict=True)):
+            readings.append(lower)
     # Of each dimension that has other weights than 0 and 1 the weight is rounded, and the product with it.
     rounded = 0 if is_nearest(desc) else 2 * sum(bool((of.exact % 1).any() or not of.is_exact) for of in readings[0])
 
@@ -239,13 +239,49 @@ def resample_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_gradient_tensor": sums}
 
 
-def _nearest_weights(desc: Any, size: int, ends: list[Floats], is_down: bool = False) -> Weights:
-    """Of coordinates between ends; of halves `is_down` has the lower place."""
-    if is_down:
-        places = [np.clip(np.ceil(end - 0.5), 0, size - 1).astype(np.int64) for end in ends]
-    else:
-        places = [_rounded(desc, end, size) for end in ends]
-    return nearest_weights(size, *places)
+def _weights(
+    desc: Any, scale: float, of_input: float, of_output: float, size: int, count: int, is_down: bool
+) -> Weights | None:
+    """Along a dimension, of so many elements; None where FLOAT32 has no coordinates of them to speak of.
+
+    Of halves `is_down` has the lower place.
+    """
+    blocks = []
+    for start in range(0, count, BLOCK_ELEMENTS):
+        to_left = np.arange(start, min(start + BLOCK_ELEMENTS, count)) - of_output
+        error = _error(to_left, scale, of_input)
+        if error.max() >= 0.25:
+            return None
+        ends = [to_left / scale - of_input + way * error for way in (-1, 0, 1)]
+        if not is_nearest(desc):
+            blocks.append(linear_weights(size, *(np.clip(end, 0.0, size - 1.0) for end in ends)))
+        elif is_down:
+            lower = [np.clip(np.ceil(end - 0.5), 0, size - 1).astype(np.int64) for end in ends]
+            blocks.append(nearest_weights(size, *lower))
+        else:
+            blocks.append(nearest_weights(size, *(_rounded(desc, end, size) for end in ends)))
+    return joined(blocks)
+
+
+def moved_axes(desc: Any) -> list[int]:
+    """Along which dimensions of a gradient not every element is one of the input's, in the same place for certain."""
+    of_input, of_output = pixel_offsets(desc)
+    sizes, others = desc.output_gradient_tensor.sizes, desc.input_gradient_tensor.sizes
+    every = enumerate(zip(desc.scales, of_input, of_output, sizes, others, strict=True))
+    return [
+        d
+        for d, (scale, one, other, size, count) in every
+        if (scale, one + other, one % 0.5, size) != (1, 0, 0, count) or abs(one) > 1 or size > MOST_CERTAIN
+    ]
+
+
+def cut_unmoved(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The box of the input along the other dimensions, and all of it along these."""
+    axes = moved_axes(desc)
+    return desc, {
+        key: array[tuple(slice(None) if d in axes else span for d, span in enumerate(spans))]
+        for key, array in arrays.items()
+    }
 
 
 OPERATORS: dict[str, Compute] = {
@@ -257,3 +293,4 @@ OPERATORS: dict[str, Compute] = {
     "RESAMPLE_GRAD": resample_grad,
     "RESAMPLE_GRAD1": resample_grad,
 }
+CUTS: dict[str, Cut] = dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), CutRows(moved_axes, cut_unmoved))

@@ -6,6 +6,7 @@ onnxruntime's CPU kernels have no gradient of Resize; torch has that of its own 
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,6 +18,7 @@ import torch
 from family_cases import assert_conforms, executed, numbers, small_runs, with_values
 
 from dml_conformance.backends.reference.layout import bits
+from dml_conformance.backends.reference.operators import resample as resample_module
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
@@ -132,6 +134,28 @@ def test_halves_may_go_up_or_down_together() -> None:
     within = with_values(desc, HIGHEST, input_gradient_tensor=np.float32([1, 2])).expected[KEY].within
     assert within is not None
     assert numbers(within.low, KIND).tolist() == numbers(within.high, KIND).tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize("mode", [NEAREST, LINEAR])
+def test_a_long_dimension_is_what_its_blocks_are(monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    """Block by block, with elements that go to the same places taken together, in a part of the memory of a sum."""
+    count, scales = 2**18, ((1.0, 2.0**15), (0.0, 0.0), (0.0, 0.0))
+    monkeypatch.setattr(resample_module, "BLOCK_ELEMENTS", 2**14)
+    desc, _ = descriptors("RESAMPLE_GRAD", (2, 8), (2, count), mode, *scales)
+    given = (np.arange(2 * count, dtype=np.float32) % 3).reshape(2, count)
+    tracemalloc.start()
+    whole = with_values(desc, HIGHEST, input_gradient_tensor=given).expected[KEY].within
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert mode == LINEAR or peak < 60 * given.size  # bytes; weights alone would be 100
+    monkeypatch.setattr(resample_module, "BLOCK_ELEMENTS", count)
+    monkeypatch.setattr(resample_module, "joined", lambda blocks: blocks[0])
+    within = with_values(desc, HIGHEST, input_gradient_tensor=given).expected[KEY].within
+    assert whole is not None
+    assert within is not None
+    # FLOAT64's own rounding is another in another order, and so is what is added outward for it.
+    ends = [[numbers(part, KIND) for part in (of.low, of.high)] for of in (whole, within)]
+    assert np.allclose(*ends, rtol=2.0**-22, atol=0)
 
 
 def test_infinities_are_added_up_and_linearly_open_what_is_near() -> None:
