@@ -46,6 +46,7 @@ __all__ = [
 # Bytes in which large inputs that begin again do so, and those by which it is seen.
 MOST_BYTES_OF_A_TURN = 2**16
 SEEN_AGAIN = 64
+MOST_AT_ONCE = 2**20  # elements of an output; of more the arithmetic takes much more memory than the results
 MOST_BYTES_REMEMBERED = 2**18  # of all tensors of the case that was expected last
 
 
@@ -69,6 +70,9 @@ def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = D
         (slot,) = outputs(desc)
         if (once := expected_of_memory(desc, slot, arrays, compute, profile)) is not None:
             return {slot.key: once}
+    if cut_of(desc.operator) is not None and max(slot.tensor.element_count for slot in outputs(desc)) > MOST_AT_ONCE:
+        every = expected_parts(desc, bindings, profile)
+        return {key: each if isinstance(each, Expectation) else each.joined() for key, each in every.items()}
     found = compute(desc, arrays)
     return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, profile) for slot in outputs(desc)}
 

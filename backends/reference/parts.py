@@ -5,11 +5,10 @@ A part is a box of coordinates. An operator's own function computes it, from inp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -83,14 +82,17 @@ class LargeExpectation:
         for box in boxes(self._output.tensor.sizes, self._most(), self._turn if self.repeats else 0):
             yield box, self._first_of(box) if self.repeats else self.cut(box)
 
+    def joined(self) -> Expectation:
+        """What is right of all of it, in the memory of the results alone."""
+        return joined(self._output.tensor.sizes, self.parts())
+
     def at(self, coordinates: tuple[int, ...]) -> Expectation:
         """What is right of one element, as a tensor of it alone."""
         return self.cut(tuple(slice(place, place + 1) for place in coordinates))
 
     def cut(self, box: Box) -> Expectation:
         """What is right of some elements alone."""
-        key, sizes, axes = self._output.key, self._output.tensor.sizes, self._together()
-        whole = tuple(slice(0, sizes[axis]) if axis in axes else span for axis, span in enumerate(box))
+        key, axes, whole = self._output.key, self._together(), self.whole(box)
         if self._latest is None or self._latest[0] != whole:
             tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
             desc, arrays = self._cut(self._desc, whole, self._arrays)
@@ -100,6 +102,11 @@ class LargeExpectation:
         return (
             found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
         )
+
+    def whole(self, box: Box) -> Box:
+        """All elements that are taken together with those of a box."""
+        axes, sizes = self._together(), self._output.tensor.sizes
+        return tuple(slice(0, sizes[axis]) if axis in axes else span for axis, span in enumerate(box))
 
     def _first_of(self, box: Box) -> Expectation:
         """What is right of a box in the first turn of the inputs, and so of that which lies there in another turn."""
@@ -188,23 +195,28 @@ def _in_parts(formula: Formula, profile: Profile, reach: float) -> Expectation:
     most = max(PART_ELEMENTS, prod(shape[min(formula.axes, default=len(shape)) :]))
     if prod(shape) <= most or formula.of_every_value() is not None:
         return formula.expectation(profile, reach)
-    parts = [(box, formula.cut(box).expectation(profile, reach)) for box in boxes(shape, most)]
+    return joined(shape, ((box, formula.cut(box).expectation(profile, reach)) for box in boxes(shape, most)))
 
-    def whole(of: Callable[[Expectation], Any], otherwise: int) -> Any:
-        """A member of all of them, and what stands for None."""
-        found = [(box, of(part)) for box, part in parts]
-        kind = next((each.dtype for _, each in found if each is not None), None)
-        if kind is None:
-            return None
-        joined = np.full(shape, otherwise, kind)
-        for box, each in found:
-            if each is not None:
-                joined[box] = each
-        return joined
 
-    members = (("low", 0), ("high", 0), ("nan", 0), ("where", 1), ("exact", 0), ("argument", 0), ("counted", 1))
-    within = {name: whole(attrgetter(f"within.{name}"), otherwise) for name, otherwise in members}
-    return Expectation(whole(attrgetter("values"), 0), within=Within(**within))
+def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> Expectation:
+    """What is right of a tensor, of what is right of its parts."""
+    found: dict[str, Any] = {}
+    memory = ""
+    for box, part in parts:
+        memory = memory or part.memory
+        members = {"values": part.values, "one_of": part.one_of, "free": part.free, "where": part.intervals}
+        if part.within is not None:
+            members |= {f"within.{name}": array for name, array in part.within._asdict().items() if name != "where"}
+        for name, array in members.items():
+            if array is not None:
+                if name not in found:
+                    found[name] = np.full(shape, name == "within.counted", array.dtype)
+                found[name][box] = array
+    within = None
+    if (where := found.pop("where", None)) is not None:
+        arrays = {name: found.pop(f"within.{name}", None) for name in Within._fields if name != "where"}
+        within = Within(**arrays, where=None if where.all() else where)
+    return Expectation(**found, memory=memory, within=within)
 
 
 def reach_of(name: str, data_type: DataType, profile: Profile) -> float:

@@ -9,7 +9,9 @@ import numpy as np
 from array_api_compat import device
 
 from dml_conformance.backends.reference.floats import Array, namespace
-from dml_conformance.spec.operator import Misfit
+from dml_conformance.backends.reference.layout import Arrays
+from dml_conformance.backends.reference.parts import CutRows, Spans
+from dml_conformance.spec.operator import Misfit, inputs, outputs
 from dml_conformance.spec.operators._windows import FIRST, Window, windows_of
 
 
@@ -68,6 +70,42 @@ def gathered(numbers: Array, places: Sequence[Array]) -> Array:
     rank = len(places)
     rows, columns = ([FIRST + first + 2 * d for d in range(rank)] for first in (0, 1))
     return xp.permute_dims(numbers, (0, 1, *rows, *columns))
+
+
+def moving_axes(desc: Any, sizes: Sequence[int]) -> list[int]:
+    """The spatial dimensions along which some window of these sizes sees more than the element in its own place."""
+    lengths, counts = (of[0].tensor.sizes[FIRST:] for of in (inputs(desc), outputs(desc)))
+    every = enumerate(zip(known_windows(desc, sizes, len(lengths)), lengths, counts, strict=True), FIRST)
+    return [d for d, (of, size, count) in every if (of.size, of.stride, of.before, size) != (1, 1, 0, count)]
+
+
+def pooled_axes(desc: Any) -> Sequence[int]:
+    """Where windows move; everywhere if an index says where an element stands among all."""
+    has_indices = getattr(desc, "output_indices_tensor", None) is not None
+    return range(len(outputs(desc)[0].tensor.sizes)) if has_indices else moving_axes(desc, desc.window_size)
+
+
+def cut_images(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The box of every image, and all of it where windows move."""
+    axes = pooled_axes(desc)
+    box = tuple(slice(None) if d in axes else span for d, span in enumerate(spans))
+    return desc, {key: array[box] for key, array in arrays.items()}
+
+
+def cut_regions(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The regions and the channels of a box."""
+    regions, channels, *_ = spans
+    every = slice(None)
+    boxes = {
+        "input_tensor": (every, channels),
+        "roi_tensor": (..., regions, every),
+        "batch_indices_tensor": (..., regions),
+    }
+    return desc, {key: array[boxes[key]] for key, array in arrays.items()}
+
+
+CUT_WINDOWS = CutRows(pooled_axes, cut_images)
+CUT_REGIONS = CutRows(lambda desc: (FIRST, FIRST + 1), cut_regions)
 
 
 def counted(places: Sequence[Array], lengths: Sequence[int]) -> Any:

@@ -13,7 +13,8 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.floats import FORMATS, quiet
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal
-from dml_conformance.backends.reference.operators._windows import counted, gathered, seeing, windows_seen
+from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, counted, gathered, seeing, windows_seen
+from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Within
@@ -126,3 +127,4 @@ OPERATORS: dict[str, Compute] = {
     "AVERAGE_POOLING1": average_pooling,
     "AVERAGE_POOLING_GRAD": average_pooling_grad,
 }
+CUTS: dict[str, Cut] = dict.fromkeys(("AVERAGE_POOLING", "AVERAGE_POOLING1", "AVERAGE_POOLING_GRAD"), CUT_WINDOWS)

@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate, either
 from dml_conformance.backends.reference.floats import Array
@@ -25,7 +26,8 @@ from dml_conformance.backends.reference.operators._quantized import (
     over,
     quantized,
 )
-from dml_conformance.backends.reference.operators._windows import gathered, known_windows, seeing, seen
+from dml_conformance.backends.reference.operators._windows import gathered, known_windows, moving_axes, seeing, seen
+from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import enumeration
@@ -151,8 +153,29 @@ def _each(operation: Any, parts: list[Array]) -> Mask:
     return np.asarray(reduce(joined, parts))
 
 
+def whole_axes(desc: Any) -> list[int]:
+    """Where windows move, and the channels unless they are of one group, or each of its own."""
+    channels = desc.input_tensor.sizes[1], desc.output_tensor.sizes[1]
+    is_apart = desc.group_count == 1 or channels == (desc.group_count, desc.group_count)
+    return [*(() if is_apart else (1,)), *moving_axes(desc, desc.filter_tensor.sizes[FIRST:])]
+
+
+def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The windows, filters and biases of a box of the output, and all of the image where windows move."""
+    axes, every = whole_axes(desc), slice(None)
+    batch, channels, *shown = (every if d in axes else span for d, span in enumerate(spans))
+    boxes = {"input_tensor": (batch, channels, *shown), "filter_tensor": (channels,), "bias_tensor": (every, channels)}
+    if desc.group_count == 1:
+        boxes["input_tensor"] = (batch, every, *shown)
+        boxes["filter_tensor"] = (every, channels) if desc.direction == DIRECTION.BACKWARD else (channels,)
+    elif 1 not in axes:
+        desc = replace(desc, group_count=channels.stop - channels.start)
+    return desc, {key: array[boxes[key]] for key, array in arrays.items()}
+
+
 OPERATORS: dict[str, Compute] = {
     "CONVOLUTION": convolution,
     "CONVOLUTION_INTEGER": convolution_integer,
     "QUANTIZED_LINEAR_CONVOLUTION": quantized_convolution,
 }
+CUTS: dict[str, Cut] = {"CONVOLUTION": CutRows(whole_axes, cut)}

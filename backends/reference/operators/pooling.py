@@ -14,7 +14,8 @@ from dml_conformance.backends.reference.formula import attribute
 from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Compute, as_bits, as_numbers
 from dml_conformance.backends.reference.operators._order import is_tiny, magnitudes
-from dml_conformance.backends.reference.operators._windows import gathered, seeing, windows_seen
+from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, gathered, seeing, windows_seen
+from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order, nans
@@ -134,7 +135,8 @@ def _or_nan(found: Enclosure, mask: Mask) -> Enclosure:
 
 def max_pooling_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
     """output = 0; output[argmax(input in the window n, c, b)] += gradient[n, c, b]"""
-    bits, data_type, sizes = arrays["input_tensor"], desc.input_tensor.data_type, desc.input_tensor.sizes
+    bits, data_type = arrays["input_tensor"], desc.input_tensor.data_type
+    sizes = bits.shape
     gradients = as_numbers(arrays["input_gradient_tensor"], data_type)
     windows, places = windows_seen(desc, sizes, gradients.shape)
     inside = _inside(places, sizes[FIRST:])
@@ -178,3 +180,4 @@ OPERATORS: dict[str, Compute] = {
     "LP_POOLING1": lp_pooling,
     "MAX_POOLING_GRAD": max_pooling_grad,
 }
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CUT_WINDOWS)

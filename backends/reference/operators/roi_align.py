@@ -18,6 +18,8 @@ from dml_conformance.backends.reference.operators._weights import (
     nearest_weights,
     weighted,
 )
+from dml_conformance.backends.reference.operators._windows import CUT_REGIONS
+from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Mask
 from dml_conformance.spec.operators.resample import is_nearest
@@ -279,3 +281,4 @@ OPERATORS: dict[str, Compute] = {
     "ROI_ALIGN1": roi_align,
     "ROI_ALIGN_GRAD": roi_align_grad,
 }
+CUTS: dict[str, Cut] = dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1"), CUT_REGIONS)

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate, either
 from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
+from dml_conformance.backends.reference.operators._windows import CUT_REGIONS
+from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Mask
 
@@ -65,7 +67,7 @@ def roi_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
         found = []
         for region in regions:
             if region.image is None:
-                found.append(every[0, :1, :1, :1].each(lambda part: np.broadcast_to(part, (1, *shape))))
+                found.append(Enclosure(every.evaluation, np.zeros((1, *shape))))
                 continue
             image = every[region.image]
             maxima = [_maxima(image, *seen) for seen in region.readings]
@@ -110,3 +112,4 @@ def _maxima(image: Enclosure, rows: Places, columns: Places) -> Enclosure:
 
 
 OPERATORS: dict[str, Compute] = {"ROI_POOLING": roi_pooling}
+CUTS: dict[str, Cut] = {"ROI_POOLING": CUT_REGIONS}

@@ -21,13 +21,16 @@ def _in_rows(desc: Any, source: Tensor, counts: Sequence[int], padding: float) -
     return view.reshape(*source.shape[:2], prod(desc.window_size), *counts)
 
 
+def _least(source: Tensor) -> float:
+    return -torch.inf if source.is_floating_point() else torch.iinfo(source.dtype).min
+
+
 def _first_greatest(desc: Any, source: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The greatest of each window, and its place in the row of its channel; a NaN is greater than any number.
 
     The padding is less than all: where it equals what is there, its place comes after all others.
     """
-    least = -torch.inf if source.is_floating_point() else torch.iinfo(source.dtype).min
-    rows = _in_rows(desc, source, counts, least)
+    rows = _in_rows(desc, source, counts, _least(source))
     spatial = source.shape[2:]
     places = torch.arange(prod(spatial), device=source.device).reshape(1, 1, *spatial)
     at = _in_rows(desc, places, counts, prod(spatial))
@@ -44,9 +47,13 @@ def max_pooling(desc: Any, tensors: Tensors) -> Tensors:
     if source.is_meta:
         found = source.new_empty((*source.shape[:2], *counts))
         return {"output_tensor": found} | ({} if indices is None else {"output_indices_tensor": found.long()})
-    most, places = _first_greatest(desc, comparable(source), counts)
+    keys = comparable(source)
+    if indices is None:
+        most, places = _in_rows(desc, keys, counts, _least(keys)).amax(2), None
+    else:
+        most, places = _first_greatest(desc, keys, counts)
     outputs = {"output_tensor": narrow(most, source.dtype) if most.dtype != source.dtype else most}
-    if indices is not None:
+    if places is not None:
         planes = torch.arange(prod(source.shape[:2]), device=source.device) * prod(source.shape[2:])
         rows = planes.reshape(*source.shape[:2], *(1,) * len(counts))
         outputs["output_indices_tensor"] = as_index(places + rows, indices.data_type.size)

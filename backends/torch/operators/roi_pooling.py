@@ -51,12 +51,14 @@ def _maxima(source: Tensor, first: Tensor, last: Tensor, count: int) -> Tensor:
     end = torch.div((window + 1) * length + count - 1, count, rounding_mode="floor") + first[:, None]
     start, end = start.clamp(0, size), end.clamp(0, size)
     seen, widest, width = end - start, source, 1
+    most = int(seen.max())
     found = source.new_zeros((*source.shape[:-1], count))
     while True:
-        at_both_ends = [_taken(widest, place.clamp(0, size - width)) for place in (start, end - width)]
         is_covered = (width <= seen) & (seen < 2 * width)
-        found = torch.where(is_covered[:, None, None], torch.maximum(*at_both_ends), found)
-        if 2 * width > size:
+        if bool(is_covered.any()):
+            at_both_ends = [_taken(widest, place.clamp(0, size - width)) for place in (start, end - width)]
+            found = torch.where(is_covered[:, None, None], torch.maximum(*at_both_ends), found)
+        if 2 * width > most:
             return found
         widest = torch.maximum(widest[..., :-width], widest[..., width:])
         width *= 2
