@@ -292,15 +292,17 @@ def test_what_timed_runs_leave_is_compared(backend: Untimed, rule: str, runs: st
         assert judge.judge(replace_struct(case, timed=False)).verdict is not Verdict.CRASH
 
 
-def test_what_cannot_be_computed_in_part_is_held_to_be_written() -> None:
-    """SCATTER's output of a million elements takes seconds to compute: that nothing was written to it is found."""
+@pytest.mark.parametrize(("name", "output"), [("SCATTER", "OutputTensor"), ("RESAMPLE_GRAD", "OutputGradientTensor")])
+def test_what_cannot_be_computed_in_part_is_held_to_be_written(name: str, output: str) -> None:
+    """An output of a million elements that depend on each other takes seconds to compute: that nothing was written to
+    it is found."""
     budget = replace(BUDGET, large_bytes=4 * MIB)
-    for backend, fails in ((SkipsByItsClock(operators=("SCATTER",)), True), (OwnClock(operators=("SCATTER",)), False)):
+    for backend, fails in ((SkipsByItsClock(operators=(name,)), True), (OwnClock(operators=(name,)), False)):
         judge = Judge(backend, "fake")
-        *_, last = measure(judge, ("SCATTER",), (Level.L3_0,), budget)
+        *_, last = measure(judge, (name,), (Level.L5_1,), budget)
         assert isinstance(last, Record) is fails
         if isinstance(last, Record):
-            assert last.reason == f"OutputTensor: nothing was written to it, {FIRST_RUNS}"
+            assert last.reason == f"{output}: nothing was written to it, {FIRST_RUNS}"
 
 
 def test_a_campaign_with_a_wrong_timed_run_is_not_conformant() -> None:
