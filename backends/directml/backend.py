@@ -27,17 +27,17 @@ ACCEPTED = Answer(True)
 
 
 class Decider(Protocol):
-    """A process that has the library."""
+    """What has the library."""
 
     @property
     def hello(self) -> Hello:
         """What it said of itself."""
 
-    def ask(self, block: bytes | bytearray | memoryview) -> Reply:
+    def ask(self, block: memoryview) -> Reply:
         """Send a block of `structs.Packer`, wait for the decision."""
 
     def close(self) -> None:
-        """End the process."""
+        """Let go of it."""
 
 
 class DirectmlBackend:

@@ -1,9 +1,8 @@
-"""The processes that have the library, as seen from this side: what they have in common, and the one that decides."""
+"""The process that has the library and decides, as seen from this side."""
 
 from __future__ import annotations
 
 import weakref
-from typing import ClassVar
 
 import msgspec
 
@@ -16,6 +15,7 @@ from dml_conformance.backends.processes.child_process import ChildProcess, how_i
 from dml_conformance.backends.processes.framing import Receiver, WireError, write
 from dml_conformance.backends.processes.last_words import Remarks
 
+NAME = "the process for the DirectML library"
 STOP_SECONDS = 10.0
 
 
@@ -31,21 +31,18 @@ def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
     )
 
 
-class LibraryProcess:
-    """A process that has the library.
+class DecisionProcess:
+    """One running worker.
 
     Args:
         code: Python that it runs.
 
     Attributes:
-        name: in messages.
         hello: what it said of itself.
 
     Raises:
         DirectmlError: it could not be started, or says why it cannot work.
     """
-
-    name: ClassVar[str]
 
     def __init__(self, code: str) -> None:
         self._remarks = Remarks()
@@ -60,66 +57,24 @@ class LibraryProcess:
             )
         except OSError as error:
             self._remarks.close()
-            raise DirectmlError(f"{self.name} cannot be started: {error}") from error
+            raise DirectmlError(f"{NAME} cannot be started: {error}") from error
         self._stop = weakref.finalize(self, _stop, self._child, self._remarks)
-        self._receiver = Receiver(self._child.replies, in_turn=False)
+        self._receiver = Receiver(self._child.replies)
         try:
             self.hello = decode_hello(self._received()[1])
-        except LibraryCrash as crash:
-            raise DirectmlError(f"{self.name} {crash}") from None
         except (WireError, msgspec.MsgspecError):
-            words = f"{self.name} does not speak as expected{self._remark()}"
+            words = f"{NAME} does not speak as expected{self._remark()}"
             self.close()
             raise DirectmlError(words) from None
         if self.hello.error:
             self.close()
             raise DirectmlError(self.hello.error)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it can be asked."""
-        return self._stop.alive
-
     def close(self) -> None:
         """End the process."""
         self._stop()
 
-    def _received(self) -> tuple[int, bytes]:
-        """The next message.
-
-        Raises:
-            DirectmlError, LibraryCrash: the process is gone.
-        """
-        received = self._receiver.receive()
-        if received is None:
-            raise self._gone()
-        return received
-
-    def _gone(self) -> DirectmlError | LibraryCrash:
-        """What to raise as the process is gone."""
-        return DirectmlError(f"{self.name} {self._end()}")
-
-    def _end(self) -> str:
-        """Wait for the process, which is dead or dying. Returns how it ended, and its last words."""
-        self._child.stop(STOP_SECONDS)
-        self._child.kill()
-        how = how_it_ended(self._child.process.wait()) + self._remark()
-        self.close()
-        return how
-
-    def _remark(self) -> str:
-        """What was printed since last time, to follow how something ended."""
-        words = self._remarks.output()
-        self._remarks.begin()
-        return f": {words}" if words else ""
-
-
-class DecisionProcess(LibraryProcess):
-    """One running worker; arguments, attributes and errors as of every process that has the library."""
-
-    name = "the process for the DirectML library"
-
-    def ask(self, block: bytes | bytearray | memoryview) -> Reply:
+    def ask(self, block: memoryview) -> Reply:
         """Send a block of `structs.Packer`, wait for the decision.
 
         Raises:
@@ -138,6 +93,31 @@ class DecisionProcess(LibraryProcess):
                 how += ", taking too long"
             raise LibraryCrash(how + self._remark())
         return decode_reply(content)
+
+    def _received(self) -> tuple[int, bytes]:
+        """The next message.
+
+        Raises:
+            DirectmlError: the process is gone.
+        """
+        received = self._receiver.receive()
+        if received is None:
+            raise self._gone()
+        return received
+
+    def _gone(self) -> DirectmlError:
+        """What to raise as the process is gone: how it ended, and its last words."""
+        self._child.stop(STOP_SECONDS)
+        self._child.kill()
+        how = how_it_ended(self._child.process.wait()) + self._remark()
+        self.close()
+        return DirectmlError(f"{NAME} {how}")
+
+    def _remark(self) -> str:
+        """What was printed since last time, to follow how something ended."""
+        words = self._remarks.output()
+        self._remarks.begin()
+        return f": {words}" if words else ""
 
 
 def _stop(child: ChildProcess, remarks: Remarks) -> None:

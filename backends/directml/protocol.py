@@ -2,7 +2,7 @@
 
 The worker starts with a `Hello`. After that, for each block that `structs.Packer` made, which says how long it is, it
 answers a `Reply`, whose number is that of the signal that the library died of, or 0. Both are messages of
-`backends.processes.framing`, in MessagePack. What a worker with a device is asked is in `execution.protocol`.
+`backends.processes.framing`, in MessagePack.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ class Hello(msgspec.Struct, frozen=True):
         level: the library's `DML_FEATURE_LEVEL`.
         data_types: values of the `DML_TENSOR_DATA_TYPE`s that it supports on the device.
         unexpected: calls of the null device that were not provided for.
-        device: the device that exists, in words.
-        versions: of what its answers depend on.
     """
 
     error: str = ""
@@ -31,8 +29,6 @@ class Hello(msgspec.Struct, frozen=True):
     level: int = 0
     data_types: tuple[int, ...] = ()
     unexpected: tuple[str, ...] = ()
-    device: str = ""
-    versions: dict[str, str] = {}
 
 
 class Reply(NamedTuple):

@@ -7,7 +7,6 @@ checked and never unpickled.
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 
@@ -31,7 +30,7 @@ def send(file: int, content: bytes, number: int = 0) -> None:
     write(file, HEADER.pack(MARK, len(content), number) + content)
 
 
-def write(file: int, data: bytes | bytearray | memoryview) -> None:
+def write(file: int, data: bytes | memoryview) -> None:
     """Write bytes to a pipe, all of them; errors as of `send`."""
     # A pipe takes as much as a message has at once, mostly; a signal may still cut it short.
     sent = os.write(file, data)
@@ -45,14 +44,11 @@ class Receiver:
     Args:
         file: the pipe.
         most: bytes that a message may have.
-        in_turn: whether each message is answered before the next is sent, so that nothing may follow one.
     """
 
-    def __init__(self, file: int, most: int = LONGEST, *, in_turn: bool = True) -> None:
+    def __init__(self, file: int, most: int = LONGEST) -> None:
         self._file = file
         self._most = most
-        self._in_turn = in_turn
-        self._rest = b""
 
     def receive(self) -> tuple[int, bytes] | None:
         """Wait for a message.
@@ -63,7 +59,7 @@ class Receiver:
         Raises:
             WireError: what came is no message.
         """
-        data, self._rest = self._rest, b""
+        data = b""
         while len(data) < HEADER.size:
             if not (more := os.read(self._file, 1 << 16)):
                 return None
@@ -80,23 +76,6 @@ class Receiver:
                 parts.append(more)
                 received += len(more)
             data = b"".join(parts)
-        if len(data) > total:
-            if self._in_turn:
-                raise WireError
-            self._rest = data[total:]
-        return number, data[HEADER.size : total]
-
-    def read_into(self, memory: memoryview) -> None:
-        """Fill memory with the bytes that follow the last message, and that are none.
-
-        Raises:
-            EOFError: the stream has ended.
-        """
-        filled = min(len(self._rest), len(memory))
-        memory[:filled], self._rest = self._rest[:filled], self._rest[filled:]
-        with io.FileIO(self._file, closefd=False) as stream:
-            while filled < len(memory):
-                count = stream.readinto(memory[filled:])
-                if not count:
-                    raise EOFError
-                filled += count
+        if len(data) > total:  # nothing follows a message that is not answered yet
+            raise WireError
+        return number, data[HEADER.size :]

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
+from dml_conformance.backends.base import Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml import process as without_device
 from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
-from dml_conformance.backends.directml.errors import LibraryCrash
+from dml_conformance.backends.directml.com import ComError
+from dml_conformance.backends.directml.execution.gpu import DeviceOutOfMemory, DeviceRemoved
 from dml_conformance.backends.directml.execution.loader import choose, names_device
-from dml_conformance.backends.directml.execution.process import BoundResource, DeviceProcess, NoMemory, start
+from dml_conformance.backends.directml.execution.opening import ExecutionDevice, open_device
+from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
+from dml_conformance.backends.directml.execution.work import Program
 from dml_conformance.backends.directml.profiles import PROFILES
-from dml_conformance.backends.directml.structs import Packer
+from dml_conformance.backends.directml.protocol import Hello, Reply
+from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
 from dml_conformance.spec.datatypes import TensorFlag
 from dml_conformance.spec.descriptor import OperatorDesc, Role
 from dml_conformance.spec.field_kinds import TENSORS
@@ -23,13 +29,16 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc
 
+DEVICE_REMOVED = 70  # exit status
+
+_T = TypeVar("_T")
+
 
 class DeviceBackend(DirectmlBackend):
     """The real library on a Direct3D 12 device.
 
-    Library and device live in a process of their own. A crash, a device removed or a case that takes too long costs
-    that process; the next case gets a fresh one. Descriptors are decided on in another process, without the device,
-    as far as that can be had: see `_start`.
+    Library and device live in this process: what ends them, or leaves the device of no use, ends it too. Descriptors
+    are decided on in another process, without the device, as far as that can be had: see `_start`.
 
     Args:
         device: words joined by commas: `d3d12`, `d3d12=/path/libd3d12.so` or `warp`, see `loader.choose`, and, if a
@@ -37,17 +46,18 @@ class DeviceBackend(DirectmlBackend):
 
     Raises:
         ValueError: a word means nothing here.
-        DirectmlError: a library cannot be had or does not run here.
+        DirectmlError, ComError: a library cannot be had or does not run here.
     """
 
     def __init__(self, device: str = "d3d12") -> None:
         word, level = _read_device(device)
         self._setup, library = choose(word, level)
-        self._executor: DeviceProcess | None = None
-        ready = self._running().hello
+        self._opened = open_device(self._setup)
+        self._memory = ctypes.create_string_buffer(BLOCK_SIZE)
+        self._execution_packer = Packer(ctypes.addressof(self._memory))
         self._begin(device, library)
-        self._versions |= ready.versions
-        self._device_name = ready.device
+        self._versions |= self._opened.versions
+        self._device_name = self._opened.name
 
     def capabilities(self) -> Capabilities:
         return msgspec.structs.replace(
@@ -57,89 +67,108 @@ class DeviceBackend(DirectmlBackend):
             accelerated=not self._setup.dxgi,  # but for Windows' software adapter
         )
 
-    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        if isinstance(self._worker, DeviceProcess) and not self._worker.is_running:
-            self._worker = None  # so that a new one is started
-        return super().validate(desc, level)
-
     def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         """Run the operator once on the device.
 
         Raises:
             Unsupported: the device has no memory for it.
-            ExecutionError: a library refused, or the device was lost.
-            LibraryCrash: the process is gone.
+            ComError: a library refused.
         """
-        self._run(desc, inputs, outputs, repeats=0)
+        self._submit(desc, inputs, outputs, Submission.run)
 
     def time_execution(
         self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings, repeats: int
     ) -> list[float]:
-        return self._run(desc, inputs, outputs, repeats)
+        return self._submit(desc, inputs, outputs, lambda submission: submission.time(repeats))
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
-        with _explained(f"copy {size} bytes"):
-            return self._running().copy(size, repeats)
+        return self._on_device(lambda: time_copies(self._opened.gpu, size, repeats))
 
-    def close(self) -> None:
-        """End the processes; the next case starts new ones."""
-        super().close()
-        if self._executor is not None:
-            self._executor.close()
+    def _submit(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, work: Callable[[Submission], _T]) -> _T:
+        _receive(self._memory, self._execution_packer.pack(desc))
+        address = ctypes.addressof(self._memory) + OPERATOR_DESC_AT
+        gpu = self._opened.gpu
 
-    def _run(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, repeats: int) -> list[float]:
-        executor = self._running()
-        block = self._execution_packer.pack(desc)
-        with _explained(f"execute {desc.operator} {msgspec.json.encode(desc).decode()}"):
-            return executor.execute(block, *_resources(desc, inputs, outputs), repeats)
+        def submit() -> _T:
+            with Program(gpu, address) as program, Submission(gpu) as submission:
+                submission.add(program, *_resources(desc, inputs, outputs))
+                return work(submission)
 
-    def _running(self) -> DeviceProcess:
-        """The process with the device, a new one if there is none."""
-        if self._executor is None or not self._executor.is_running:
-            self._executor = start(self._setup)
-            self._execution_packer = Packer(self._executor.hello.address)
-        return self._executor
+        return self._on_device(submit)
+
+    def _on_device(self, work: Callable[[], _T]) -> _T:
+        """Have the device do something, and end this process where that costs the device."""
+        try:
+            return work()
+        except DeviceOutOfMemory as error:
+            raise Unsupported(str(error)) from None
+        except DeviceRemoved as removed:
+            _end_process(str(removed))
+        except ComError as error:
+            try:
+                self._opened.gpu.check_alive()
+            except DeviceRemoved as removed:
+                _end_process(f"{error}; {removed}")
+            raise
 
     def _start(self) -> Decider:
-        """The process that decides.
+        """What decides.
 
         A descriptor that takes the library down costs milliseconds in the process that has no device, and seconds in
         the one that has. So the former decides, wherever there is one and the library supports the same data types
         there: nothing else of a device is known to change decisions.
         """
-        executor = self._running()
+        here = DeviceDecider(self._opened)
         if platform.system() == "Linux":
             for profile in PROFILES.values():
                 worker = without_device.start(self._library, profile)
-                if worker.hello.data_types == executor.hello.data_types:
+                if worker.hello.data_types == here.hello.data_types:
                     return worker
                 worker.close()
-        return executor
+        return here
 
 
-@contextmanager
-def _explained(task: str) -> Iterator[None]:
-    """Put into a backend's words what a process could not do."""
-    try:
-        yield
-    except NoMemory as error:
-        raise Unsupported(str(error)) from None
-    except LibraryCrash as crash:
-        raise LibraryCrash(f"the DirectML library or the device's {crash}; it was to {task}") from None
+class DeviceDecider:
+    """Decides on a device, in this process."""
+
+    def __init__(self, opened: ExecutionDevice) -> None:
+        self._directml = opened.directml
+        self._memory = ctypes.create_string_buffer(BLOCK_SIZE)
+        self.hello = Hello(
+            address=ctypes.addressof(self._memory),
+            level=self._directml.level(),
+            data_types=tuple(sorted(self._directml.data_types())),
+        )
+
+    def ask(self, block: memoryview) -> Reply:
+        _receive(self._memory, block)
+        return Reply(self._directml.create_operator(self.hello.address + OPERATOR_DESC_AT), "")
+
+    def close(self) -> None:
+        """The device stays open."""
+
+
+def _end_process(why: str) -> NoReturn:
+    os.write(2, f"{why}\n".encode())
+    os._exit(DEVICE_REMOVED)
+
+
+def _receive(memory: ctypes.Array[ctypes.c_char], block: memoryview) -> None:
+    memoryview(memory).cast("B")[: len(block)] = block
 
 
 def _resources(
     desc: OperatorDesc, inputs: Bindings, outputs: Bindings
-) -> tuple[list[BoundResource | None], list[BoundResource | None]]:
+) -> tuple[list[Bound | None], list[Bound | None]]:
     """The tensors' resources in the order of the operator's struct. A tensor left out keeps its place."""
 
-    def resource(key: str, tensor: TensorDesc | None, bindings: Bindings) -> BoundResource | None:
+    def resource(key: str, tensor: TensorDesc | None, bindings: Bindings) -> Bound | None:
         if tensor is None:
             return None
-        return BoundResource(bindings[key], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
+        return Bound(*bindings[key], bool(tensor.flags & TensorFlag.OWNED_BY_DML))
 
-    def resources(role: Role, bindings: Bindings) -> list[BoundResource | None]:
-        found: list[BoundResource | None] = []
+    def resources(role: Role, bindings: Bindings) -> list[Bound | None]:
+        found: list[Bound | None] = []
         for field in (field for field in desc.fields if field.role is role):
             key, value = field.attribute, getattr(desc, field.attribute)
             if field.kind is TENSORS:

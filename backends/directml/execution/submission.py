@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple, Self
 
+from dml_conformance.backends.base import Bytes
 from dml_conformance.backends.directml.com import POINTER
 from dml_conformance.backends.directml.execution.gpu import Gpu, all_writes_done, barrier, transition
 from dml_conformance.backends.directml.execution.interfaces import Interface
@@ -30,7 +31,7 @@ class Bound(NamedTuple):
             initialized, and not again when it is dispatched.
     """
 
-    data: bytearray
+    data: Bytes | bytearray
     offset: int
     size: int
     is_owned: bool = False
@@ -198,5 +199,5 @@ class _StagedResource(NamedTuple):
     staged_at: int
 
 
-def _address(data: bytearray) -> int:
+def _address(data: Bytes | bytearray) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(data))
