@@ -20,6 +20,7 @@ from dml_conformance.backends.directml.execution.structures import (
     BindingTableDesc,
     BufferArrayBinding,
     BufferBinding,
+    CommandQueueDesc,
     CpuDescriptorHandle,
     DescriptorHeapDesc,
     GpuDescriptorHandle,
@@ -29,11 +30,17 @@ from dml_conformance.backends.directml.execution.structures import (
     ResourceBarrier,
     ResourceDesc,
 )
-from dml_conformance.backends.directml.headers import BarrierType, BindingType, HeapType
+from dml_conformance.backends.directml.headers import BarrierType, BindingType, CommandListType, HeapType, ResourceState
 
 UINT64 = ctypes.c_uint64
 CPU_START, GPU_START, INCREMENT = 0x1000, 0x2000, 32
 FREQUENCY, TICKS_A_QUERY = 1000, 25
+# The states that Direct3D 12 wants buffers of a heap to be created in.
+STATES = {
+    HeapType.DEFAULT: ResourceState.COMMON,
+    HeapType.UPLOAD: ResourceState.GENERIC_READ,
+    HeapType.READBACK: ResourceState.COPY_DEST,
+}
 
 
 class Needs(NamedTuple):
@@ -126,20 +133,25 @@ class FakeResource(FakeObject):
 
 class FakeAllocator(FakeObject):
     slots = headers.ID3D12_COMMAND_ALLOCATOR
+    is_empty = True
 
     @implements("Reset", RESULT)
     def reset(self) -> int:
+        assert all(fence.is_awaited for fence in self.world.made(FakeFence)), "commands may still run"
+        self.is_empty = True
         return HResult.S_OK
 
 
 class FakeFence(FakeObject):
     slots = headers.ID3D12_FENCE
     value = 0
+    is_awaited = True
 
     @implements("SetEventOnCompletion", RESULT, UINT64, POINTER)
     def set_event_on_completion(self, value: int, event: int | None) -> int:
         assert event is None
         assert value == self.value, "waiting for what was never signalled"
+        self.is_awaited = True
         return HResult.S_OK
 
 
@@ -154,7 +166,9 @@ class FakeQueue(FakeObject):
 
     @implements("Signal", RESULT, POINTER, UINT64)
     def signal(self, fence: int, value: int) -> int:
-        self.world.objects[fence].value = value
+        made = self.world.objects[fence]
+        assert value > made.value, "the fence has that value already"
+        made.value, made.is_awaited = value, False
         return HResult.S_OK
 
     @implements("GetTimestampFrequency", RESULT, POINTER)
@@ -195,6 +209,9 @@ class FakeList(FakeObject):
     def reset(self, allocator: int, state: int | None) -> int:
         if self.is_open:
             return HResult.E_FAIL.signed
+        memory = self.world.objects[allocator]
+        assert memory.is_empty, "commands that have run are kept"
+        memory.is_empty = False
         self.is_open, self.commands = True, []
         return HResult.S_OK
 
@@ -246,6 +263,7 @@ class FakeDescriptorHeap(FakeObject):
 
     def __init__(self, world: World, desc: DescriptorHeapDesc) -> None:
         super().__init__(world)
+        assert desc.Type == headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV
         self.count: int = desc.NumDescriptors
         self.is_visible: bool = desc.Flags == headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE
 
@@ -292,10 +310,22 @@ class FakeDevice(FakeObject):
     interfaces = frozenset({headers.ID3D12_DEVICE.iid, headers.ID3D12_DEVICE5.iid})
     FREE = 0
 
-    create_queue = creates("CreateCommandQueue", FakeQueue, POINTER)
-    create_allocator = creates("CreateCommandAllocator", FakeAllocator, UINT)
-    create_list = creates("CreateCommandList", FakeList, UINT, UINT, POINTER, POINTER)
     create_fence = creates("CreateFence", FakeFence, UINT64, UINT)
+
+    @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
+    def create_queue(self, desc: int, iid: int, pointer: int) -> int:
+        assert CommandQueueDesc.from_address(desc).Type == CommandListType.COMPUTE
+        return self.give("CreateCommandQueue", pointer, lambda: FakeQueue(self.world))
+
+    @implements("CreateCommandAllocator", RESULT, UINT, POINTER, POINTER)
+    def create_allocator(self, kind: int, iid: int, pointer: int) -> int:
+        assert kind == CommandListType.COMPUTE
+        return self.give("CreateCommandAllocator", pointer, lambda: FakeAllocator(self.world))
+
+    @implements("CreateCommandList", RESULT, UINT, UINT, POINTER, POINTER, POINTER, POINTER)
+    def create_list(self, node: int, kind: int, allocator: int, state: int | None, iid: int, pointer: int) -> int:
+        assert kind == CommandListType.COMPUTE
+        return self.give("CreateCommandList", pointer, lambda: FakeList(self.world))
 
     @implements("GetDescriptorHandleIncrementSize", UINT, UINT)
     def increment(self, kind: int) -> int:
@@ -318,6 +348,11 @@ class FakeDevice(FakeObject):
         heap = HeapType(HeapProperties.from_address(properties).Type)
         wanted = ResourceDesc.from_address(desc)
         assert wanted.Width
+        assert wanted.Dimension == headers.RESOURCE_DIMENSION_BUFFER
+        assert wanted.Layout == headers.TEXTURE_LAYOUT_ROW_MAJOR
+        assert state == STATES[heap]
+        may_be_written = wanted.Flags == headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS
+        assert may_be_written == (heap is HeapType.DEFAULT), "that is what shaders may write to"
         return self.give("CreateCommittedResource", pointer, lambda: FakeResource(self.world, heap, wanted))
 
     create_heap = creates("CreateHeap", FakeHeap, POINTER)
@@ -448,6 +483,7 @@ class FakeDml(FakeObject):
     @implements("CompileOperator", RESULT, POINTER, UINT, POINTER, POINTER)
     def compile_operator(self, operator: int, flags: int, iid: int, pointer: int) -> int:
         world = self.world
+        assert flags == headers.EXECUTION_FLAG_NONE
         return self.give("CompileOperator", pointer, lambda: FakeDispatchable(world, world.needs, "dispatch"))
 
     @implements("CreateOperatorInitializer", RESULT, UINT, POINTER, POINTER, POINTER)
