@@ -190,14 +190,12 @@ class ComObject:
         interface: what it is called in the record.
         slots: names of the functions in the table, in order, from IUnknown's three on.
         interfaces: what QueryInterface has; IUnknown always is one.
-        absent: what QueryInterface is asked for and rightly does not have; that is not put on record.
         references: what AddRef and Release have left, from 1 on.
     """
 
     interface: ClassVar[str] = "IUnknown"
     slots: ClassVar[tuple[str, ...]] = IUNKNOWN
     interfaces: ClassVar[frozenset[UUID]] = frozenset()
-    absent: ClassVar[frozenset[UUID]] = frozenset()
 
     def __init_subclass__(cls, of: InterfaceTable | None = None) -> None:
         """`of` gives the first three attributes."""
@@ -237,8 +235,7 @@ class ComObject:
         wanted = read_guid(iid)
         if wanted == IID_IUNKNOWN or wanted in self.interfaces:
             return self.hand_out(pointer)
-        if wanted not in self.absent:
-            self.record(f"QueryInterface({wanted})")
+        self.record(f"QueryInterface({wanted})")
         write_pointer(pointer, None)
         return HResult.E_NOINTERFACE.signed
 
@@ -259,7 +256,7 @@ class ComObject:
             if signature is not None:
                 name, restype, argtypes = signature
                 assert name in self.slots, f"{type(self).__name__} has no function {name}"
-                functions[name] = self._native(name, self._guarded(name, attribute), restype, *argtypes)
+                functions[name] = _native(self._guarded(name, attribute), restype, *argtypes)
         return functions
 
     def _guarded(self, name: str, attribute: str) -> Callable[..., Any]:
@@ -280,8 +277,9 @@ class ComObject:
             self.record(f"{name} (slot {slot})" if name else f"slot {slot}, beyond the interface")
             return HResult.E_NOTIMPL.signed
 
-        return self._native(name, call, RESULT)
+        return _native(call, RESULT)
 
-    def _native(self, name: str, function: Callable[..., Any], restype: Any, *argtypes: Any) -> Any:
-        """What stands in the table for the function called `name`: a C function that calls a Python one."""
-        return ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(function)
+
+def _native(function: Callable[..., Any], restype: Any, *argtypes: Any) -> Any:
+    """What stands in the table for a function: a C function that calls a Python one."""
+    return ctypes.CFUNCTYPE(restype, POINTER, *argtypes)(function)

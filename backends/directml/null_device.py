@@ -203,7 +203,7 @@ class NullDevice:
 
     def __init__(self, profile: Profile) -> None:
         self.unexpected: list[str] = []
-        self.device = self._create_device(profile)
+        self.device = NullD3d12Device(self.unexpected, profile)
         self._factory = AdapterFactory(self.unexpected, Adapter(self.unexpected))
 
     def create_adapter_factory(self, iid: int, pointer: int) -> int:
@@ -214,6 +214,3 @@ class NullDevice:
         """D3D12SerializeVersionedRootSignature; only a library that compiles an operator asks for it."""
         self.unexpected.append("D3D12SerializeVersionedRootSignature")
         return HResult.E_NOTIMPL.signed
-
-    def _create_device(self, profile: Profile) -> NullD3d12Device:
-        return NullD3d12Device(self.unexpected, profile)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import platform
 import re
-import sys
-from typing import ClassVar
 from uuid import UUID
 
 import pytest
-from recording_device.returning import StructReturningObject, is_returned_through_pointer
 
 from dml_conformance.backends.directml import com
 from dml_conformance.backends.directml.com import ComObject, HResult, implements, method
@@ -92,9 +88,6 @@ def test_query_interface_refuses_others(counter: Counter, unexpected: list[str])
     assert ask_for(counter, OTHER) == (HResult.E_NOINTERFACE.signed, None)
     assert counter.references == 1
     assert unexpected == [f"IUnknown::QueryInterface({OTHER})"]
-    # One that is rightly absent is not recorded.
-    assert ask_for(Structs(unexpected), IID) == (HResult.E_NOINTERFACE.signed, None)
-    assert len(unexpected) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,66 +104,6 @@ def test_a_call_that_cannot_be_answered_is_refused_and_recorded(
 ) -> None:
     assert method(counter.address, slot, com.RESULT)(counter.address) == code.signed
     assert unexpected == [line]
-
-
-class Pair(ctypes.Structure):
-    _fields_ = (("first", ctypes.c_uint64), ("second", ctypes.c_uint64))
-
-
-class Four(ctypes.Structure):
-    _fields_ = (("values", ctypes.c_uint64 * 4),)
-
-
-class Structs(StructReturningObject):
-    interface = "IStructs"
-    slots = (*com.IUNKNOWN, "GetFour", "GetNone", "Raise", "GetPair")
-    structs: ClassVar = {"GetFour": Four, "GetNone": Four, "Raise": Four, "GetPair": Pair}
-    absent = frozenset({IID})
-
-    @implements("GetFour", Four, com.UINT)
-    def four(self, first: int) -> Four:
-        return Four((first, 2, 3, 2**64 - 1))
-
-    @implements("Raise", Four)
-    def broken(self) -> Four:
-        raise ValueError("broken")
-
-
-ON_LINUX = pytest.mark.skipif(
-    sys.platform != "linux" or platform.machine() != "x86_64", reason="structs are returned as C++ does on Linux"
-)
-
-
-@ON_LINUX
-def test_a_large_struct_is_returned_as_cpp_expects_it() -> None:
-    made = Structs([])
-    four = method(made.address, 3, Four, com.UINT)(made.address, 7)
-    assert list(four.values) == [7, 2, 3, 2**64 - 1]
-
-
-@ON_LINUX
-@pytest.mark.parametrize(
-    ("slot", "line"), [(4, "IStructs::GetNone (slot 4)"), (5, "IStructs::Raise raised ValueError: broken")]
-)
-def test_a_large_struct_that_is_not_there_is_zeros(slot: int, line: str, unexpected: list[str]) -> None:
-    made = Structs(unexpected)
-    target = Four((9, 9, 9, 9))
-    # As C++ calls it: where the struct is to go comes before the object.
-    table = ctypes.c_void_p.from_address(made.address).value
-    assert table is not None
-    address = ctypes.c_void_p.from_address(table + 8 * slot).value
-    assert address is not None
-    call = ctypes.CFUNCTYPE(com.POINTER, com.POINTER, com.POINTER)(address)
-    assert call(ctypes.addressof(target), made.address) == ctypes.addressof(target)
-    assert list(target.values) == [0, 0, 0, 0]
-    assert unexpected == [line]
-
-
-def test_a_small_struct_is_returned_in_registers() -> None:
-    assert not is_returned_through_pointer(Pair)
-    assert is_returned_through_pointer(Four)
-    assert not is_returned_through_pointer(com.UINT)
-    assert not is_returned_through_pointer(None)
 
 
 def test_a_method_must_be_of_the_interface() -> None:
