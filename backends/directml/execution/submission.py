@@ -200,4 +200,4 @@ class _StagedResource(NamedTuple):
 
 
 def _address(data: Bytes | bytearray) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(data))
+    return ctypes.addressof(ctypes.c_char.from_buffer(data))  # type: ignore[arg-type]  # an array is a buffer
