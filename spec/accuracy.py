@@ -121,6 +121,8 @@ class Profile:
         is_precise: whether an operator's precise bounds hold where it states some.
         cut: types whose largest number may stand for a finite one beyond it: Direct3D's rules on data conversion have
             FLOAT32 cut to FLOAT16 so, while others round it to infinity.
+        stored: types of tensors in which sums may be kept on the way, though they are computed in FLOAT32: a product
+            to which something is added, and parts of a long sum. The real library was seen to keep them so.
         sum_lambda: how many times sqrt(n) half units the errors of n additions, rounded to nearest, may come to. If
             each is independent and uniform in half a unit either way, more than that comes of one sum in
             exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library.
@@ -131,6 +133,7 @@ class Profile:
     subnormals: Mapping[DataType, Subnormals]
     is_precise: bool = False
     cut: frozenset[DataType] = frozenset()
+    stored: frozenset[DataType] = frozenset()
     sum_lambda: float = 4.0
 
     def bound(self, stated: Bounds, precise: Bounds, data_type: DataType) -> Bound:
@@ -143,6 +146,7 @@ DIRECTML = Profile(
     "whatever computes as well as DirectML itself does on Direct3D's floating-point rules",
     {DataType.FLOAT32: Subnormals.EITHER, DataType.FLOAT16: Subnormals.KEPT},
     cut=frozenset({DataType.FLOAT16}),
+    stored=frozenset({DataType.FLOAT16}),
 )
 PRECISE = Profile(
     "precise",

@@ -41,6 +41,8 @@ from dml_conformance.spec.primitives import PRIMITIVES, Primitive
 Number = float | int
 Function = Callable[..., Array]
 NEAREST = Bound(0.5)
+# The real library's products of 80 terms are one sum, those of 96 and more are up to 16.
+STORED_FROM, STORED_MOST = 64, 16
 
 
 # --- how formulas are evaluated ---------------------------------------------------------------------------------------
@@ -562,13 +564,15 @@ class Enclosure:
         return self.product(other)
 
     @quiet
-    def product(self, other: Enclosure, term: Enclosure | None = None) -> Enclosure:
+    def product(self, other: Enclosure, term: Enclosure | None = None, stored: DataType | None = None) -> Enclosure:
         """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
         arithmetic, 1999): three products of FLOAT64, two where both are known exactly.
 
         Args:
             other: the right one.
             term: one more for each sum, of the product's sizes.
+            stored: the type in which parts of a sum may be kept that is as long as the profile says; None for the one
+                that is computed in.
         """
         xp, evaluation = self.xp, self.evaluation
         count = self.shape[-1]
@@ -606,7 +610,27 @@ class Enclosure:
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
         is_finite = xp.isfinite(most)
-        return found if bool(is_finite.all()) else self._beside_infinities(other, term, found, is_finite)
+        if not bool(is_finite.all()):
+            found = self._beside_infinities(other, term, found, is_finite)
+        if stored is None or stored not in evaluation.profile.stored or count <= STORED_FROM:
+            return found
+        return found._of_stored_parts(parts, whole, stored).opened(~is_finite)
+
+    def _of_stored_parts(self, parts: tuple[Array, Array], is_whole: Array | None, data_type: DataType) -> Enclosure:
+        """This sum where parts of it are rounded or cut to a type, and added up then.
+
+        Args:
+            parts: how large the sum of the positive terms may be, and that of the negative ones without the sign.
+            is_whole: where all partial sums are whole numbers; None for nowhere.
+            data_type: of the parts.
+        """
+        xp, of = self.xp, FORMATS[data_type]
+        most, largest = parts[0] + parts[1], xp.maximum(*parts)
+        lost = of.epsilon * most * OUTWARD + STORED_MOST * of.subnormal
+        if is_whole is not None:
+            lost = xp.where(is_whole & (most <= 2.0 / of.epsilon), 0.0, lost)
+        found = Enclosure(self.evaluation, self.value, self.low - lost, self.high + lost, self.maybe_nan)
+        return found.opened((largest * OUTWARD >= of.largest) & (largest * OUTWARD < most))
 
     def _beside_infinities(
         self, other: Enclosure, term: Enclosure | None, found: Enclosure, is_finite: Array

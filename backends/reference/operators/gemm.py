@@ -6,7 +6,7 @@ from typing import Any
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._fused import activated, axes_of
+from dml_conformance.backends.reference.operators._fused import activated, axes_of, rounded_or_not
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.gemm import TRANSPOSE
@@ -20,11 +20,12 @@ def gemm(desc: Any, arrays: Arrays) -> dict[str, Any]:
         numbers = {key: as_numbers(array, data_type) for key, array in arrays.items()}
         a = evaluation.of(numbers["a_tensor"].swapaxes(-1, -2) if desc.trans_a == TRANSPOSE else numbers["a_tensor"])
         b = evaluation.of(numbers["b_tensor"].swapaxes(-1, -2) if desc.trans_b == TRANSPOSE else numbers["b_tensor"])
-        product = a @ b
-        found = _scaled(product, desc.alpha)
+        found = _scaled(a.product(b, stored=data_type), desc.alpha)
         if desc.alpha not in (0.0, 1.0):  # the formula can be read either way
-            found = either(found, (a * desc.alpha) @ b)
+            found = either(found, (a * desc.alpha).product(b, stored=data_type))
         if "c_tensor" in numbers:
+            if data_type in profile.stored:
+                found = rounded_or_not(found, data_type)
             found = found + _scaled(evaluation.of(numbers["c_tensor"]), desc.beta)
         return activated(desc.fused_activation, found, data_type).to(data_type)
 

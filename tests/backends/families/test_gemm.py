@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 import slow_reference as slow
 from family_cases import Run, assert_conforms, numbers, small_runs, with_values
 
+from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators.gemm import GEMM
@@ -76,8 +79,9 @@ def of(a: Any, b: Any, c: Any = None, kind: Any = np.float32, **members: Any) ->
     return with_values(desc, HIGHEST, **arrays)
 
 
-def right(run: Run, value: float) -> bool:
-    expected, data_type = run.expected["output_tensor"], run.desc.output_tensor.data_type
+def right(run: Run, value: float, profile: Profile = DIRECTML) -> bool:
+    data_type = run.desc.output_tensor.data_type
+    expected = expected_output(run.desc, run.bindings, profile)["output_tensor"]
     assert expected.within is not None
     bits = np.array([[value]], KINDS[data_type]).view(f"u{data_type.size}")
     return bool(expected.within.holds(bits, data_type).all())
@@ -98,6 +102,46 @@ def test_sums_are_of_float32() -> None:
     run = of([[60000.0, 60000.0]], [[1.0], [-1.0]], kind=np.float16)
     assert right(run, 0.0)
     assert not right(run, math.inf)
+
+
+def test_a_float16_product_is_rounded_before_c_is_added_unless_that_is_to_be_precise() -> None:
+    x = 1.0 + 3 * 2.0**-10
+    run = of([[x]], [[x]], [[-1.0]], kind=np.float16)
+    for profile, is_right in ((DIRECTML, True), (PRECISE, False)):
+        assert right(run, x * x - 1.0, profile)
+        assert right(run, 6 * 2.0**-10, profile) is is_right
+        assert not right(run, 5 * 2.0**-10, profile)
+    run = of([[300.0]], [[300.0]], [[-60000.0]], kind=np.float16)
+    assert right(run, 30000.0)
+    assert right(run, math.inf)
+    assert right(run, 5504.0)  # the largest number less 60,000
+    assert not right(run, 5500.0)
+
+
+@pytest.mark.parametrize("count", [64, 128])
+def test_a_long_float16_sum_is_one_of_rounded_parts_unless_that_is_to_be_precise(count: int) -> None:
+    numbers = np.random.default_rng(3).uniform(0.5, 1.0, (2, count)).astype(np.float16)
+    products = numbers[0].astype(float) * numbers[1]
+    run = of([numbers[0].tolist()], numbers[1].reshape(-1, 1).tolist(), kind=np.float16)
+
+    def cut(values: Any) -> Any:
+        unit = 2.0 ** (np.floor(np.log2(values)) - 10)
+        return np.floor(values / unit) * unit
+
+    assert right(run, products.sum(), PRECISE)
+    in_parts = float(cut(cut(products.reshape(4, -1).sum(1)).sum()))
+    assert [right(run, in_parts, profile) for profile in (DIRECTML, PRECISE)] == [count == 128, False]
+    for profile in (DIRECTML, PRECISE):
+        assert not right(run, float(products[1:].sum()), profile)
+
+
+def test_sums_of_whole_numbers_and_of_what_overflows_in_parts() -> None:
+    run = of([[15.0] * 128], [[1.0]] * 128, kind=np.float16)
+    assert [right(run, value) for value in (1919.0, 1920.0, 1921.0)] == [False, True, False]
+    run = of([[1000.0] * 64 + [-1000.0] * 64 + [60.0, 1.0]], [[60.0]] * 130, kind=np.float16)
+    assert right(run, 3660.0)
+    assert right(run, math.nan)
+    assert not right(run, 0.0, PRECISE)
 
 
 def test_a_softmax_is_fused_from_6_1_on() -> None:
