@@ -76,11 +76,32 @@ class Layer:
 
     def sums(self, x: Enclosure, h: Enclosure, gates: str, term: Enclosure | None = None) -> Enclosure:
         """The sums of gates, one term more among them where there is one."""
-        return _sums(*self.of_input(x, gates), *self.of_state(h, gates), term=term)
+        parts = self.of_input(x, gates), self.of_state(h, gates)
+        found = _sums(*parts[0], *parts[1], term=term)
+        if not self.stores(x.evaluation):
+            return found
+        return either(found, self.added(*map(self.product, parts), *([] if term is None else [self.stored(term)])))
 
     def activated(self, place: int, x: Enclosure) -> Enclosure:
         """What an activation makes of a sum."""
-        return activated(self.functions[place], x, self.desc.input_tensor.data_type)
+        return self.stored(activated(self.functions[place], x, self.desc.input_tensor.data_type))
+
+    def stores(self, evaluation: Evaluation) -> bool:
+        """Whether what is computed on the way may be rounded to the tensors' type."""
+        return self.desc.input_tensor.data_type in evaluation.profile.stored
+
+    def stored(self, x: Enclosure) -> Enclosure:
+        """With what comes of it where it is rounded to the tensors' type, if it may be."""
+        return rounded_or_not(x, self.desc.input_tensor.data_type) if self.stores(x.evaluation) else x
+
+    def product(self, factors: Factors) -> Enclosure:
+        """A product of matrices with its bias, each of which may be rounded."""
+        data_type = self.desc.input_tensor.data_type
+        return self.added(*(rows.product(columns, stored=data_type) for rows, columns in factors))
+
+    def added(self, *parts: Enclosure) -> Enclosure:
+        """Terms added up one after the other, each sum of which may be rounded."""
+        return reduce(lambda one, other: self.stored(one + other), parts[1:], self.stored(parts[0]))
 
     def clipped(self, x: Enclosure) -> Enclosure:
         """Within the threshold where there is one."""
@@ -141,7 +162,8 @@ def lstm(of: Layer, x: Enclosure, h: Enclosure, cell: Enclosure) -> tuple[Enclos
         return [found[:, n * size : (n + 1) * size] for n in range(len(names))]
 
     i, o, *forget = gates("io" if of.desc.couple_input_forget else "iof", cell)
-    new = (forget[0] if forget else 1.0 - i) * cell + i * of.activated(1, of.clipped(of.sums(x, h, "c")))
+    forgotten, made = forget[0] if forget else of.stored(1.0 - i), of.activated(1, of.clipped(of.sums(x, h, "c")))
+    new = of.stored(forgotten * cell) + of.stored(i * made)
     new = _settled(rounded_or_not(new, of.desc.input_tensor.data_type))
     if of.reading.sees_new:
         (o,) = gates("o", new)
@@ -153,11 +175,18 @@ def gru(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
     gates = of.activated(0, of.sums(x, h, "zr"))
     z, r = gates[:, : h.shape[1]], gates[:, h.shape[1] :]
     if not of.desc.linear_before_reset:
-        hidden = of.sums(x, r * h, "h")
+        hidden = of.sums(x, of.stored(r * h), "h")
     else:
         parts = [_sums(factors) for factors in of.of_input(x, "h")]
         hidden = stack([*parts, r * _sums(*of.of_state(h, "h"))]).sum((0,))[0]
-    return (lerp(of.activated(1, hidden), h, z),)
+        if of.stores(x.evaluation):
+            after = of.stored(r * of.product(of.of_state(h, "h")))
+            hidden = either(hidden, of.added(of.product(of.of_input(x, "h")), after))
+    made = of.activated(1, hidden)
+    new = lerp(made, h, z)
+    if of.stores(x.evaluation):
+        new = either(new, of.stored(of.stored(1.0 - z) * made) + of.stored(z * h))
+    return (new,)
 
 
 STEPS: dict[str, Callable[..., tuple[Enclosure, ...]]] = {"RNN": rnn, "LSTM": lstm, "GRU": gru}
@@ -203,11 +232,12 @@ def _outputs(desc: Any, arrays: Arrays, evaluation: Evaluation, reading: Reading
         is_forward = desc.direction == DIRECTION.FORWARD or (directions(desc) == 2 and n == 0)
         every: dict[int, Enclosure] = {}
         is_first = np.full((batch, 1), not numbers.keys() >= {*initial})
+        is_any = not np.isfinite(numbers["recurrence_tensor"][0, n].value).all()
         for t in range(steps) if is_forward else range(steps - 1, -1, -1):
             is_inside = np.broadcast_to(t < ends, none.shape)
             found = [rounded_or_not(state, data_type) for state in STEPS[desc.operator](layer, x[t], *states)]
             # Where there is no state before, 0 times what is infinite counts or not.
-            is_nan = np.logical_or.reduce([state.nan for state in found])
+            is_nan = is_any | np.logical_or.reduce([state.nan for state in found])
             found = [_open_where(is_first & is_inside & is_nan, state) for state in found]
             every[t] = _open_where(~is_inside, found[0])
             states = [_settled(_chosen(is_inside, *both)) for both in zip(found, states, strict=True)]

@@ -11,7 +11,9 @@ import pytest
 from family_cases import Run, assert_conforms, numbers, small_runs, with_values
 from onnx_node import computed, elements
 
+from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operators.recurrent import UNITS
@@ -151,7 +153,7 @@ def test_states_lie_around_the_equations(operator: str, new: bool) -> None:
                     exact += low == high != 0
                     narrow += high - low <= 64 * unit
     assert seen > 500
-    assert exact > 30
+    assert exact > 20  # what FLOAT16 rounds on the way is known less exactly
     assert narrow > seen / 2 or operator == "LSTM"  # what a peephole sees makes them wider
 
 
@@ -246,6 +248,33 @@ def test_states_of_float16_are_rounded_between_steps_or_not() -> None:
     for value in (exact, exact + 0.1875 * 2.0**-10):
         assert right(run, "output_single_tensor", 0, value)
     assert not right(run, "output_single_tensor", 0, exact + 4 * 2.0**-10)
+
+
+def test_what_float16_gates_are_computed_of_is_rounded_unless_that_is_to_be_precise() -> None:
+    x = 1.0 + 3 * 2.0**-10
+    run = of(
+        "GRU",
+        np.float16,
+        input_tensor=np.array([x], np.float16).reshape(1, 1, 1, 1),
+        weight_tensor=np.array([0, 0, x], np.float16).reshape(1, 1, 3, 1),
+        bias_tensor=np.array([0, 0, -1, 0, 0, 0], np.float16).reshape(1, 1, 1, 6),
+        steps=1,
+    )
+    for profile, is_right in ((DIRECTML, True), (PRECISE, False)):  # half of x * x - 1
+        within = expected_output(run.desc, run.bindings, profile)["output_single_tensor"].within
+        assert within is not None
+        low, high = (float(numbers(end, DataType.FLOAT16).item()) for end in (within.low, within.high))
+        assert low <= (x * x - 1) / 2 <= high + 2.0**-19
+        assert (low <= 3 * 2.0**-10 <= high) is is_right
+
+
+def test_without_a_state_before_infinite_weights_of_it_may_count_for_nothing() -> None:
+    shrink = activation("ACTIVATION_SHRINK", bias=0.5, threshold=0.0)
+    weights = np.array([0, 0, math.inf], np.float32).reshape(1, 1, 3, 1)
+    gates = activation("ACTIVATION_LINEAR", alpha=0.0, beta=0.0)
+    run = of(recurrence_tensor=weights, steps=1, activation_descs=(gates, shrink), linear_before_reset=True)
+    for value in (0.0, 1.5):  # what is left of a NaN, or of 2
+        assert right(run, "output_single_tensor", 0, value)
 
 
 def stepped(peephole: float | None = None, **members: Any) -> Run:
