@@ -148,11 +148,10 @@ class Evaluation:
             allowed = self._allowed(xp, low if exact is None else xp.where(xp.isnan(exact), low, exact), bound)
             low, high = low - allowed, low + allowed
         else:
-            opposite = None if exact is None else -exact
-            low, high = (
-                self._below(xp, low, high, bound, exact),
-                -self._below(xp, -high, -low, bound, opposite),
-            )
+            ends = xp.stack([low, -high])  # the greatest is the least of what has the other sign
+            known = None if exact is None else xp.stack([exact, -exact])
+            low, high = self._below(xp, ends, -xp.flip(ends, axis=0), bound, known)
+            high = -high
         limit = bound.overflow * beyond
         return xp.where(low <= -limit, -inf, low), xp.where(high >= limit, inf, high)
 
@@ -414,8 +413,8 @@ class Enclosure:
         if other.low is not other.high:
             spans = (xp.signbit(other.low) != xp.signbit(other.high)) & ((self.low != 0) | (self.high != 0))
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
-        of_zeros = self._has_zero() & other._has_zero()
-        if bool(of_zeros.any()):
+        divisors = other._has_zero()
+        if bool(divisors.any()) and bool((of_zeros := self._has_zero() & divisors).any()):
             maybe_nan = _or(maybe_nan, of_zeros)
         if not (self._is_finite() and other._is_finite()):
             maybe_nan = _or(maybe_nan, self._has_infinity() & other._has_infinity())
@@ -879,6 +878,9 @@ def _corners(
     """The least and the greatest of an operation that has both where each operand is at an end."""
     if one.low is one.high and other.low is other.high:
         return operation(xp, one.low, other.low)
+    if not other.value.ndim and other.is_exact and 0.0 < abs(by := float(other.value)) < inf:
+        lows, highs = operation(xp, xp.stack([one.low, one.high]), other.value)
+        return (lows[0], highs[1]) if by > 0 else (lows[1], highs[0])
     rank = max(len(one.shape), len(other.shape))
     lows, highs = operation(xp, _ends(xp, one, rank)[:, None, ...], _ends(xp, other, rank)[None, ...])
     corners = [(i, j) for i in range(lows.shape[0]) for j in range(lows.shape[1])]

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from math import inf, log2, prod, sqrt
 from typing import Any, NamedTuple
 
+from array_api_compat import device
+
 from dml_conformance.backends.reference.floats import FORMATS, Array, spacing
 from dml_conformance.spec.datatypes import DataType
 
@@ -89,12 +91,12 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
     So it is while the sum that it is added to has that unit. It is little where some errors are above 0 and others
     below; it is much where terms repeat, or are so small that all are lost.
     """
-    found = 0.0
-    for quantum in (unit, unit / 2, unit / 4):
-        error = xp.round(terms / quantum) * quantum - terms
-        error = xp.where(xp.isfinite(error), error, 0.0)
-        found = found + xp.abs(along(xp.where(terms > 0, error, 0.0))) + xp.abs(along(xp.where(terms < 0, error, 0.0)))
-    return found
+    quanta = unit[..., None] * xp.asarray([1.0, 0.5, 0.25], device=device(unit))
+    of_each = terms[..., None]
+    error = xp.round(of_each / quanta) * quanta - of_each
+    error = xp.where(xp.isfinite(error), error, 0.0)
+    found = xp.abs(along(xp.where(of_each > 0, error, 0.0))) + xp.abs(along(xp.where(of_each < 0, error, 0.0)))
+    return xp.sum(found, axis=-1)
 
 
 def _habits(xp: Any, sizes: Array, axis: int) -> tuple[Array, Array]:
