@@ -111,7 +111,7 @@ def _print_report(report: Report) -> None:
     )
     for title, shown in (
         ("Errata that these show:", True),
-        ("Errata that no check can show (silence, wording, discussions elsewhere):", False),
+        ("Errata that none of them can show (silence, wording, what stands on a page alone):", False),
     ):
         click.echo(f"\n{title}")
         for erratum in report.errata.values():

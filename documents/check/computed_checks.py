@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count, takewhile
 from typing import Any
 
@@ -30,7 +30,7 @@ from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
 from dml_conformance.spec.tensor import braces
-from dml_conformance.spec.validator import Decision, Outcome, decide
+from dml_conformance.spec.validator import Decision, Outcome, Violation, decide
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
@@ -245,22 +245,23 @@ def _impossible(subject: PageSubject) -> Remarks:
             continue
         at = next((quoted for quoted in member.text if _LIST.search(quoted.english)), member.text[0])
         tensor, sizes = tensors[0], tuple(map(int, lists[0].split(",")))
-        for violation in decide(_with_sizes(known.with_types(), tensor, sizes), HIGHEST).violations:
-            if violation.where.startswith(f"{tensor}.Sizes[") and violation.rule.erratum is None:
-                yield Remark(
-                    "figure-impossible",
-                    f"{member.name.english}/{violation.rule.id.partition('.')[2]}",
-                    at,
-                    f"{tensor}.Sizes {braces(sizes)}: {violation.found}",
-                    violation.rule.remedy,
-                    f"rule {violation.rule.id}: {violation.rule.statement}",
-                )
+        for violation in impossible_sizes(known.with_types(), tensor, sizes):
+            yield Remark(
+                "figure-impossible",
+                f"{member.name.english}/{violation.rule.id.partition('.')[2]}",
+                at,
+                f"{tensor}.Sizes {braces(sizes)}: {violation.found}",
+                violation.rule.remedy,
+                f"rule {violation.rule.id}: {violation.rule.statement}",
+            )
 
 
-def _with_sizes(desc: OperatorDesc, tensor: str, sizes: tuple[int, ...]) -> OperatorDesc:
-    """The descriptor with these sizes for one tensor, and ones for all others."""
+def impossible_sizes(desc: OperatorDesc, tensor: str, sizes: tuple[int, ...]) -> Iterator[Violation]:
+    """Why no tensor of an operator can have these sizes, whatever the others have: all ones, in `desc`."""
     changed = {}
     for slot in slots(desc):
         new = sizes if slot.field.name == tensor else (1,) * len(sizes)
         changed[slot.key] = msgspec.structs.replace(slot.tensor, sizes=new, strides=None)
-    return with_tensors(desc, changed)
+    for violation in decide(with_tensors(desc, changed), HIGHEST).violations:
+        if violation.where.startswith(f"{tensor}.Sizes[") and violation.rule.erratum is None:
+            yield violation

@@ -1,4 +1,4 @@
-"""The pages' worked examples against rules, formulas, ranges and the reference."""
+"""The pages' worked examples, illustrations and layouts against rules, formulas and the reference."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.documents.check.formulas import Environment, number_of
+from dml_conformance.documents.check.computed_checks import impossible_sizes
 from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
-from dml_conformance.documents.consistency.printed import printed_facts, printed_ranges
 from dml_conformance.documents.reference_run import explicit, run_reference
-from dml_conformance.spec.examples import Example, nesting
+from dml_conformance.spec.examples import nesting
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import Misfit, inputs, outputs, slots
-from dml_conformance.spec.tensor import braces
+from dml_conformance.spec.tensor import braces, elements_overlap, packed_strides, product, span_in_elements
 from dml_conformance.spec.validator import Outcome, decide
 
 CHECKS = ConsistencyChecks()
@@ -69,75 +68,6 @@ def _sizes(standard: Standard) -> Iterator[Contradiction]:
                 )
 
 
-@CHECKS.add("printed-sizes", lambda s: sum(example.operator in printed_facts() for example in s.examples.values()))
-def _printed_sizes(standard: Standard) -> Iterator[Contradiction]:
-    """The pages' formulas give the examples' sizes."""
-    for example in standard.examples.values():
-        desc: Any = example.with_types()
-        if example.operator not in printed_facts():
-            continue
-        formula, environment = printed_facts()[example.operator].formula, Environment.of(desc)
-        has = environment.sizes[formula.target]
-        sizes, gives = formula.outcome(environment, len(has))
-        if sizes != has:
-            yield Contradiction(
-                f"{example.id}:printed-sizes", f"the printed formula gives {gives}, the example {braces(has)}"
-            )
-
-
-@CHECKS.add("printed-ranges", lambda s: sum(example.operator in printed_facts() for example in s.typed_examples))
-def _printed_ranges(standard: Standard) -> Iterator[Contradiction]:
-    """Examples lie in the pages' ranges."""
-    for example in standard.typed_examples:
-        for bounded in printed_ranges(example.printed) if example.operator in printed_facts() else ():
-            if bounded.value not in bounded.allowed:
-                yield Contradiction(
-                    f"{example.id}:{bounded.name}-range",
-                    f"{bounded.value}, the page prints [{bounded.allowed.start}, {bounded.allowed.stop})",
-                )
-
-
-@CHECKS.add("printed-rank-bounds", lambda s: len(_rank_bounded(s)))
-def _printed_rank_bounds(standard: Standard) -> Iterator[Contradiction]:
-    """Examples keep the pages' bounds on ranks.
-
-    With the padded rank, and with the one before padding.
-    """
-    for example in _rank_bounded(standard):
-        desc: Any = example.printed
-        relevant_of, _ = number_of(printed_facts()[example.operator].relevant_dimensions)
-        sizes, most = desc.input_tensor.sizes, len(desc.output_tensor.sizes)
-        without_ones = len(sizes) - next((d for d, size in enumerate(sizes) if size != 1), len(sizes) - 1)
-        for reading, rank in (("leading ones left out", without_ones), ("DimensionCount", len(sizes))):
-            relevant = relevant_of(Environment.of(desc).with_number("OriginalRank", rank))
-            if relevant > most:
-                yield Contradiction(
-                    f"{example.id}:rank-bound",
-                    f"{relevant} relevant dimensions in an output of {most}, with {rank} as original rank ({reading})",
-                )
-                break
-
-
-def _rank_bounded(standard: Standard) -> list[Example]:
-    """The examples of operators whose page bounds the relevant dimensions of the output."""
-    bounded = {name for name, facts in printed_facts().items() if facts.relevant_dimensions}
-    return [example for example in standard.typed_examples if example.operator in bounded]
-
-
-@CHECKS.add("titles", lambda s: len(s.examples))
-def _titles(standard: Standard) -> Iterator[Contradiction]:
-    """Titles and labels of examples are right."""
-    for example in standard.examples.values():
-        if example.title_says and example.printed is not None:
-            is_so = {"DimensionCount": len(outputs(example.printed)[0].tensor.sizes), **example.desc}
-            said = example.title_says.items()
-            wrong = [f"{name} {value}, it is {is_so[name]}" for name, value in said if is_so[name] != value]
-            if wrong:
-                yield Contradiction(f"{example.id}:title", f"the title says {'; '.join(wrong)}")
-        for tensor, label in example.labels.items():
-            yield Contradiction(f"{example.id}:labels", f"{tensor} is labelled {label}")
-
-
 @CHECKS.add("values", lambda s: sum(bool(example.values) for example in s.examples.values()))
 def _values(standard: Standard) -> Iterator[Contradiction]:
     """The reference computes the examples' outputs."""
@@ -164,3 +94,52 @@ def _values(standard: Standard) -> Iterator[Contradiction]:
                 gives = computed.reshape(-1).tolist()
                 printed = wanted.reshape(-1).tolist()
                 yield Contradiction(f"{example.id}:values", f"the reference gives {gives}, the page {printed}")
+
+
+@CHECKS.add("illustrations", lambda standard: len(standard.illustrations))
+def _illustrations(standard: Standard) -> Iterator[Contradiction]:
+    """Illustrations select what they say and could exist."""
+    for figure in standard.illustrations.values():
+        counted = figure.sizes[len(figure.sizes) - figure.dimension_count :]
+        batches, rest = counted[: figure.batch_dimension_count], counted[figure.batch_dimension_count :]
+        if (batches, rest) != (figure.batches, figure.meaningful):
+            yield Contradiction(
+                f"{figure.id}:selection",
+                f"the counts select {braces(rest)} after batches {braces(batches)}, the page "
+                f"{braces(figure.meaningful)} after {braces(figure.batches)}",
+            )
+        desc = next(e for e in standard.examples.values() if e.operator == figure.operator).with_types()
+        for violation in impossible_sizes(desc, figure.tensor, figure.sizes):
+            name = violation.rule.id.partition(".")[2]
+            yield Contradiction(f"{figure.id}:{name}", f"sizes {braces(figure.sizes)}: {violation.found}")
+
+
+@CHECKS.add("layouts", lambda standard: len(standard.layouts))
+def _layouts(standard: Standard) -> Iterator[Contradiction]:
+    """Strides of the guide read what it shows."""
+    for figure in standard.layouts.values():
+        if figure.packed and packed_strides(figure.sizes) != figure.strides:
+            packed = braces(packed_strides(figure.sizes))
+            yield Contradiction(
+                f"{figure.id}:packed", f"packed strides are {packed}, the guide has {braces(figure.strides)}"
+            )
+        if not figure.memory:
+            continue
+        places = [
+            sum(i * stride for i, stride in zip(coordinates, figure.strides, strict=True))
+            for coordinates in np.ndindex(*figure.sizes)
+        ]
+        span = span_in_elements(figure.sizes, figure.strides)
+        if span != max(places) + 1 or span > len(figure.memory):
+            yield Contradiction(f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}")
+        elif "".join(figure.memory[place] for place in places) != figure.reads:
+            yield Contradiction(f"{figure.id}:reads", f"the strides do not read {figure.reads}")
+        overlap = len(set(places)) < len(places)
+        if elements_overlap(figure.sizes, figure.strides) is not overlap:
+            yield Contradiction(f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory")
+        elements = product(figure.sizes)
+        if not overlap and elements != span:
+            yield Contradiction(
+                f"{figure.id}:product-of-sizes",
+                f"no elements share memory, the sizes' product is {elements}, the last element is no. {span}",
+            )

@@ -155,15 +155,3 @@ def _data_types(standard: Standard) -> Iterator[Contradiction]:
 
 def _listed(data_types: frozenset[DataType]) -> str:
     return ", ".join(sorted(data_type.name for data_type in data_types)) or "nothing"
-
-
-@CHECKS.add("negative-indices", lambda standard: sum(spec.index is not None for spec in standard.operators.values()))
-def _negative_notes(standard: Standard) -> Iterator[Contradiction]:
-    """Notes on the level of negative indices exclude something."""
-    for name, spec in standard.operators.items():
-        for rule in spec.execution_rules:
-            if rule.id == f"{name}.negative-indices" and rule.since <= spec.introduced_in:
-                yield Contradiction(
-                    f"{name}:negative-indices-level",
-                    f"negative indices 'starting with' {rule.since}, where the operator starts itself",
-                )

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.subject import registered_types
-from dml_conformance.documents.consistency.printed import printed_facts
 from dml_conformance.documents.read.model import (
     FORMAT,
     CodeBlock,
@@ -84,7 +83,12 @@ def interval(text: str, line: int = 1) -> PrintedInterval:
 
 # What the pages say beside their tables: formula, and intervals of the attributes.
 _FORMULAS = {
-    **{name: printed_facts()[name].sizes for name in ("GATHER", "GATHER_ELEMENTS")},
+    "GATHER": """OutputTensor.Sizes = {
+        InputTensor.Sizes[0..Axis],
+        IndicesTensor.Sizes[(IndicesTensor.DimensionCount - IndexDimensions) .. IndicesTensor.DimensionCount],
+        InputTensor.Sizes[(Axis+1) .. InputTensor.DimensionCount]
+    }""",
+    "GATHER_ELEMENTS": "OutputTensor.Sizes = IndicesTensor.Sizes",
     "GATHER_ND": """tuple = IndicesTensor.Sizes[IndicesTensor.DimensionCount - 1] // coordinates
     OutputTensor.Sizes = {
         1...,
@@ -210,7 +214,9 @@ def published_page(name: str) -> Page:
     for field, changes in _PUBLISHED.get(name, {}).items():
         page = change_member(page, field, **changes)
     if name in ("GATHER_ND", "GATHER_ND1"):
-        block = CodeBlock("members/OutputTensor", printed_facts()[name].sizes, "formula", Place(45, 1))
+        # The wrong formula of errata GATHER_ND-1 and GATHER_ND1-1.
+        printed = _FORMULAS["GATHER_ND"].replace(" - InputDimensionCount + tuple", " - tuple")
+        block = CodeBlock("members/OutputTensor", printed, "formula", Place(45, 1))
         page = msgspec.structs.replace(page, code_blocks=(block,))
     if name == "TILE":
         page = msgspec.structs.replace(page, constraints=page.constraints[1:])

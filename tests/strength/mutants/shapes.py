@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import layout
-from dml_conformance.documents.consistency.printed import printed_sizes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import with_tensors
-from dml_conformance.spec.operators.gather_nd import unpadded_sizes
+from dml_conformance.spec.operators.gather_nd import meaningful_index_sizes, tuple_size, unpadded_sizes
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.validator import decide
 from strength.mutants.base import (
@@ -49,9 +48,12 @@ def UsesLeadingIndexSizes(desc: Any) -> Any:
 def PrintedSizeFormula(desc: Any, level: Level) -> Answer:
     """Follows the size formula as the pages print it (errata GATHER_ND-1, GATHER_ND1-1)."""
     answer = REFERENCE.validate(desc, level)
-    if answer.accepted and printed_sizes(desc) != desc.output_tensor.sizes:
-        return Answer(False, "OutputTensor.Sizes")
-    return answer
+    if not answer.accepted:
+        return answer
+    last = desc.input_tensor.sizes[len(desc.input_tensor.sizes) - tuple_size(desc) :]
+    unpadded, sizes = meaningful_index_sizes(desc)[:-1] + last, desc.output_tensor.sizes
+    is_printed = sizes == (1,) * (len(sizes) - len(unpadded)) + unpadded
+    return answer if is_printed else Answer(False, "OutputTensor.Sizes")
 
 
 @plants("computed", families=("gather_nd",), has=("batch_dimension_count",), rules=("values",))
