@@ -20,7 +20,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from dml_conformance.documents.read.model import Interval
@@ -97,8 +97,6 @@ class Environment:
 
 
 Number = Callable[[Environment], int]
-_Segment = Callable[[Environment], Sizes]
-_SizesOf = Callable[[Environment, int], Sizes]
 
 
 @dataclass(frozen=True)
@@ -109,15 +107,36 @@ class Formula:
         target: the tensor.
         names: every name that it is computed from.
         text: as printed.
-        sizes: the sizes that it gives, from what an example gives and the dimensions of the tensor. Joined segments are
-            right-aligned to these: leading ones are added, or left out where there are too many; nothing else is. It
-            raises NoValue where the formula has none there.
+        lets: names that it defines first, and what they are.
+        parts: what is joined; for a formula of each dimension, its one number.
+        index: the variable of a formula of each dimension; "" for one that joins parts.
     """
 
     target: str
     names: frozenset[str]
     text: str
-    sizes: _SizesOf = field(repr=False)
+    lets: tuple[tuple[str, ast.expr], ...] = field(repr=False)
+    parts: tuple[ast.expr, ...] = field(repr=False)
+    index: str
+
+    def sizes(self, environment: Environment, count: int) -> Sizes:
+        """The sizes that it gives, from what an example gives and the dimensions of the tensor.
+
+        Joined parts are right-aligned to these: leading ones are added, or left out where there are too many; nothing
+        else is.
+
+        Raises:
+            NoValue: the formula has none there.
+        """
+        for name, number in self.lets:
+            environment = environment.with_number(name, _number(number, environment))
+        if not self.index:
+            return right_aligned(sum((_part(part, environment) for part in self.parts), ()), count)
+        counts = {name: len(environment.elements(name)) for name in _indexed_by(self.index, self.parts[0])}
+        if len(set(counts.values())) > 1:
+            raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
+        dimensions = next(iter(counts.values()), count)
+        return tuple(_number(self.parts[0], environment.with_number(self.index, i)) for i in range(dimensions))
 
     def outcome(self, environment: Environment, count: int) -> tuple[Sizes | None, str]:
         """The sizes on an example, and what to call them: `{2,3}`, or why there are none."""
@@ -185,39 +204,24 @@ def _ends(tokens: list[str]) -> list[int]:
     return found
 
 
+@cache
 def number_of(text: str) -> tuple[Number, frozenset[str]]:
     """A bound such as `InputTensor.DimensionCount - 1`: how to compute it, and the names in it.
 
     Raises:
         FormulaError: it is none.
     """
-    reader = _Reader()
-    number = reader.number(_parsed(" ".join(_tokens(text))))
-    return number, frozenset(reader.names)
-
-
-@cache
-def _bound(text: str) -> Number:
-    return number_of(text)[0]
-
-
-def allowed(interval: Interval, environment: Environment) -> range:
-    """The whole numbers of an interval on an example.
-
-    Raises:
-        FormulaError: a bound is none that can be read.
-        NoValue: a bound has no value there.
-    """
-    low, high = _bound(interval.low)(environment), _bound(interval.high)(environment)
-    return range(low + (not interval.low_closed), high + interval.high_closed)
+    node = _parsed(" ".join(_tokens(text)))
+    return partial(_number, node), _names_in(node)
 
 
 def contains(interval: Interval, value: int, environment: Environment) -> bool | None:
     """Whether an interval has a value on an example; None where its bounds have no value there."""
     try:
-        return value in allowed(interval, environment)
+        low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
     except (FormulaError, NoValue):
         return None
+    return value in range(low + (not interval.low_closed), high + interval.high_closed)
 
 
 def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[str]:
@@ -244,7 +248,6 @@ def _tokens(text: str, start: int = 0, *, until_unknown: bool = False) -> list[s
 
 def _formula(tokens: list[str], text: str) -> Formula:
     """Definitions of names, then the sizes of a tensor; `text` is what was printed."""
-    reader = _Reader()
     code = " ".join(tokens)
     statements = list(_STATEMENT.finditer(code))
     of_tensors = [match for match in statements if match[2]]
@@ -252,15 +255,12 @@ def _formula(tokens: list[str], text: str) -> Formula:
         raise FormulaError("it is no list of names and then the sizes of one tensor")
     ends = [*(match.start() for match in statements[1:]), len(code)]
     *bodies, last = (_parsed(code[match.end() : end].strip(" ,;")) for match, end in zip(statements, ends, strict=True))
-    lets = [(match[1], reader.number(body)) for match, body in zip(statements, bodies, strict=False)]
+    lets = tuple((match[1], body) for match, body in zip(statements, bodies, strict=False))
     target, index = statements[-1][1], statements[-1][3] or ""
-    if index:
-        reader.index = index
-        sizes = _each_dimension(index, reader.number(last), reader.indexed)
-    else:
-        sizes = _joined([reader.segment(node) for node in (last.elts if isinstance(last, ast.List) else [last])])
-    names = frozenset(reader.names - {name for name, _ in lets} - {index})
-    return Formula(target, names, text, _with_lets(lets, sizes))
+    parts = last.elts if isinstance(last, ast.List) and not index else [last]
+    names = [*(_names_in(body) for body in bodies), *(_names_in(part, is_part=not index) for part in parts)]
+    own = frozenset[str]().union(*names) - {name for name, _ in lets} - {index}
+    return Formula(target, own, text, lets, tuple(parts), index)
 
 
 def _parsed(code: str) -> ast.expr:
@@ -276,67 +276,79 @@ def _parsed(code: str) -> ast.expr:
         raise FormulaError("it is in another grammar, or breaks off") from None
 
 
-class _Reader:
-    """Turns what was parsed into functions of what an example gives.
+def _names_in(node: ast.expr, *, is_part: bool = False) -> frozenset[str]:
+    """The names in a number, or in a part of joined sizes, which may be several numbers.
 
-    Attributes:
-        names: every name that was met.
-        index: the variable of a formula for each dimension; "" for one that joins segments.
-        indexed: the names that have it in their brackets.
+    Raises:
+        FormulaError: it is neither.
     """
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-        self.index = ""
-        self.indexed: set[str] = set()
-
-    def segment(self, node: ast.expr) -> _Segment:
-        """One part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
-        match node:
-            case ast.Constant(value=None):
-                return lambda environment: ()  # right-aligning adds them
-            case ast.Subscript(value=elements, slice=ast.Slice(lower=ast.expr() as low, upper=ast.expr() as high)):
-                return _slice(self._elements(elements), self.number(low), self.number(high))
-            case ast.Attribute(attr="Sizes"):
-                name = self._elements(node)
-                return lambda environment: environment.elements(name)
-        number = self.number(node)
-        return lambda environment: (number(environment),)
-
-    def number(self, node: ast.expr) -> Number:
-        """A number computed from others."""
-        match node:
-            case ast.Constant(value=int(constant)) if not isinstance(constant, bool):
-                return lambda environment: constant
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self.number(operand)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                positive = self.number(operand)
-                return lambda environment: -positive(environment)
-            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _CALCULATIONS:
-                return _calculated(type(sign), self.number(left), self.number(right))
-            case ast.Name(id=name):
-                self.names.add(name)
-                return lambda environment: environment.number(name)
-            case ast.Attribute(value=ast.Name(id=name), attr="DimensionCount"):
-                self.names.add(name)
-                return lambda environment: len(environment.elements(name))
-            case ast.Attribute(value=ast.Name(id=name), attr="Sizes"):
+    match node:
+        case ast.Constant(value=constant) if type(constant) is int or (constant is None and is_part):
+            return frozenset()
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub(), operand=operand):
+            return _names_in(operand)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _CALCULATIONS:
+            return _names_in(left) | _names_in(right)
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="DimensionCount"):
+            return frozenset({name})
+        case ast.Attribute(value=ast.Name(id=name), attr="Sizes"):
+            if not is_part:
                 raise FormulaError(f"{name}.Sizes are several numbers")
-            case ast.Subscript(value=elements, slice=place):
-                entries = self._elements(elements)
-                if isinstance(place, ast.Name) and place.id == self.index:
-                    self.indexed.add(entries)
-                return _entry(entries, self.number(place))
-        raise FormulaError("it has something else than numbers, fields, sizes, slices and + - * / %")
+            return frozenset({name})
+        case ast.Subscript(value=ast.Name() | ast.Attribute(value=ast.Name(), attr="Sizes") as elements, slice=place):
+            is_slice = isinstance(place, ast.Slice) and place.lower is not None and place.upper is not None
+            places = (place.lower, place.upper) if is_slice and is_part else (place,)
+            return frozenset({_owner(elements)}).union(*map(_names_in, places))
+    raise FormulaError("it has something else than numbers, fields, sizes, slices and + - * / %")
 
-    def _elements(self, node: ast.expr) -> str:
-        """The tensor whose sizes are meant, or the array."""
-        match node:
-            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id=name), attr="Sizes"):
-                self.names.add(name)
-                return name
-        raise FormulaError("it has entries of something else than sizes and arrays")
+
+def _owner(node: ast.expr) -> str:
+    """The tensor whose sizes are meant, or the array."""
+    name = node.value if isinstance(node, ast.Attribute) else node
+    assert isinstance(name, ast.Name)
+    return name.id
+
+
+def _indexed_by(index: str, number: ast.expr) -> set[str]:
+    """The tensors and arrays in whose brackets an index stands."""
+    subscripts = (node for node in ast.walk(number) if isinstance(node, ast.Subscript))
+    return {_owner(node.value) for node in subscripts if isinstance(node.slice, ast.Name) and node.slice.id == index}
+
+
+def _part(node: ast.expr, of: Environment) -> Sizes:
+    """A part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
+    match node:
+        case ast.Constant(value=None):
+            return ()  # right-aligning adds them
+        case ast.Attribute(attr="Sizes"):
+            return of.elements(_owner(node))
+        case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as low, upper=ast.expr() as high)):
+            elements, first, end = of.elements(_owner(value)), _number(low, of), _number(high, of)
+            if not 0 <= first <= end <= len(elements):
+                raise NoValue(f"{_owner(value)} has no entries {first} .. {end}, it has {len(elements)}")
+            return elements[first:end]
+    return (_number(node, of),)
+
+
+def _number(node: ast.expr, of: Environment) -> int:
+    match node:
+        case ast.Constant(value=int(constant)):
+            return constant
+        case ast.Name(id=name):
+            return of.number(name)
+        case ast.UnaryOp(op=sign, operand=operand):
+            return -_number(operand, of) if isinstance(sign, ast.USub) else _number(operand, of)
+        case ast.BinOp(left=left, op=sign, right=right):
+            result = _CALCULATIONS[type(sign)](_number(left, of), _number(right, of))
+            if abs(result) >= _LARGEST:
+                raise NoValue("it comes to more than 64 bits")
+            return result
+        case ast.Subscript(value=value, slice=place):
+            elements, index = of.elements(_owner(value)), _number(place, of)
+            if not 0 <= index < len(elements):
+                raise NoValue(f"{_owner(value)} has no entry {index}, it has {len(elements)}")
+            return elements[index]
+    return len(of.elements(_owner(node)))  # its DimensionCount
 
 
 def _spaced(tokens: list[str]) -> str:
@@ -364,61 +376,3 @@ _CALCULATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Div: _quotient,
     ast.Mod: _rest,
 }
-
-
-def _calculated(sign: type[ast.operator], left: Number, right: Number) -> Number:
-    calculate = _CALCULATIONS[sign]
-
-    def value(environment: Environment) -> int:
-        result = calculate(left(environment), right(environment))
-        if abs(result) >= _LARGEST:
-            raise NoValue("it comes to more than 64 bits")
-        return result
-
-    return value
-
-
-def _entry(name: str, place: Number) -> Number:
-    def value(environment: Environment) -> int:
-        elements, index = environment.elements(name), place(environment)
-        if not 0 <= index < len(elements):
-            raise NoValue(f"{name} has no entry {index}, it has {len(elements)}")
-        return elements[index]
-
-    return value
-
-
-def _slice(name: str, low: Number, high: Number) -> _Segment:
-    def value(environment: Environment) -> Sizes:
-        elements, first, end = environment.elements(name), low(environment), high(environment)
-        if not 0 <= first <= end <= len(elements):
-            raise NoValue(f"{name} has no entries {first} .. {end}, it has {len(elements)}")
-        return elements[first:end]
-
-    return value
-
-
-def _joined(segments: list[_Segment]) -> _SizesOf:
-    return lambda environment, count: right_aligned(sum((segment(environment) for segment in segments), ()), count)
-
-
-def _each_dimension(index: str, number: Number, indexed: set[str]) -> _SizesOf:
-    """A number for each value of an index, which runs over the entries of what it stands in the brackets of."""
-
-    def sizes(environment: Environment, count: int) -> Sizes:
-        counts = {name: len(environment.elements(name)) for name in indexed}
-        if len(set(counts.values())) > 1:
-            raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
-        dimensions = next(iter(counts.values()), count)
-        return tuple(number(environment.with_number(index, i)) for i in range(dimensions))
-
-    return sizes
-
-
-def _with_lets(lets: list[tuple[str, Number]], sizes: _SizesOf) -> _SizesOf:
-    def value(environment: Environment, count: int) -> Sizes:
-        for name, number in lets:
-            environment = environment.with_number(name, number(environment))
-        return sizes(environment, count)
-
-    return value
