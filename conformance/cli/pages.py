@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,8 @@ from dml_conformance.reports.model.text import indented_json
 
 if TYPE_CHECKING:
     from dml_conformance.documents.check import CheckedPages
-    from dml_conformance.documents.check.overview import OperatorOverview, PageRow
+    from dml_conformance.documents.check.differences import Difference
+    from dml_conformance.documents.check.report import PageFindings
     from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
     from dml_conformance.documents.read.model import Page
 
@@ -137,34 +140,33 @@ def _lines(checked: CheckedPages, table: Callable[..., list[str]]) -> Iterator[s
         yield ""
     if len(checked.pages) > 1:
         headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")
-        operators = checked.overview.operators
-        yield from table(headers, [_side_by_side(of.operator, page) for of in operators for page in of.pages])
-        for operator in operators:
-            if operator.differences:
-                yield from ("", f"{operator.operator}, where its pages differ:", "")
-                yield from table(("subject", "what is said", "by"), _differences(operator))
+        yield from table(headers, map(_side_by_side, checked.pages))
+        for operator, differences in groupby(checked.differences, lambda difference: difference.operator):
+            yield from ("", f"{operator}, where its pages differ:", "")
+            yield from table(("subject", "what is said", "by"), _said(differences))
         yield ""
     yield from _skipped(checked.skipped)
     yield _summary(checked)
 
 
-def _side_by_side(operator: str, page: PageRow) -> tuple[str, ...]:
+def _side_by_side(page: PageFindings) -> tuple[str, ...]:
+    counts = Counter(str(finding.severity) for finding in page.findings)
     return (
         page.path,
-        operator,
+        page.operator,
         (page.language or "-") + (" and en" if page.has_original else ""),
         page.edition or "-",
         page.introduced_in or "-",
         _levels(page.levels),
-        *(str(count or "-") for count in (page.errors, page.warnings, page.notes)),
+        *(str(counts[severity] or "-") for severity in ("error", "warning", "note")),
     )
 
 
-def _differences(operator: OperatorOverview) -> Iterator[tuple[str, ...]]:
+def _said(differences: Iterable[Difference]) -> Iterator[tuple[str, ...]]:
     """A row for each thing that is said, those said of the same together."""
-    for split in operator.differences:
-        for i, version in enumerate(split.versions):
-            yield "" if i else split.subject, one_line(version.value), ", ".join(version.paths)
+    for difference in differences:
+        for i, version in enumerate(difference.versions):
+            yield "" if i else difference.subject, one_line(version.value), ", ".join(version.paths)
 
 
 def _skipped(skipped: Sequence[OtherFile]) -> Iterator[str]:

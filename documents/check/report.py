@@ -9,6 +9,7 @@ from itertools import chain
 import msgspec
 
 from dml_conformance.documents.check.computed_checks import computed_remarks
+from dml_conformance.documents.check.differences import Difference, differences
 from dml_conformance.documents.check.example_checks import example_remarks
 from dml_conformance.documents.check.field_checks import field_remarks
 from dml_conformance.documents.check.model import (
@@ -19,13 +20,12 @@ from dml_conformance.documents.check.model import (
     findings,
     statements,
 )
-from dml_conformance.documents.check.overview import Overview, overview
 from dml_conformance.documents.check.registry_checks import registry_remarks
 from dml_conformance.documents.check.subject import PageSubject, Spot
 from dml_conformance.documents.check.table_checks import table_remarks
 from dml_conformance.documents.check.translation import translation_remarks
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
-from dml_conformance.documents.read.model import Page, Place
+from dml_conformance.documents.read.model import Form, Page, Place
 
 FORMAT = 1
 MOST_FINDINGS = 1_000  # of a page; the worst of 850 published pages has some 200
@@ -33,17 +33,40 @@ _ALONE = (field_remarks, table_remarks, example_remarks, computed_remarks, regis
 
 
 class PageFindings(msgspec.Struct, frozen=True):
-    """What was found on one page.
+    """What was found on one page, and what tells it from others on its operator.
 
     Attributes:
         path: of the file.
         operator: that the page is about.
+        language, edition: None where the page does not tell.
+        form: what kind of file it is.
+        has_original: whether it carries its English original.
+        levels: those of its tables, in the page's order.
+        introduced_in: label; None where it names none.
+        examples: how many it has.
+        digest: SHA-256 of the file.
         findings: in the order of the page.
     """
 
     path: str
     operator: str
+    language: str | None
+    edition: str | None
+    form: Form
+    has_original: bool
+    levels: tuple[str, ...]
+    introduced_in: str | None
+    examples: int
+    digest: str
     findings: tuple[PageFinding, ...]
+
+    @classmethod
+    def of(cls, page: Page, findings: Iterable[PageFinding]) -> PageFindings:
+        """What was found on a page."""
+        levels = dict.fromkeys(str(table.level) for table in PageSubject.of(page).tables if table.level is not None)
+        own = {name: getattr(page, name) for name in cls.__struct_fields__ if name in page.__struct_fields__}
+        shown = {**own, "levels": tuple(levels), "examples": len(page.examples), "findings": tuple(findings)}
+        return cls(has_original=page.has_original, **shown)
 
 
 class CheckedPages(msgspec.Struct, frozen=True):
@@ -56,7 +79,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
         known: how many of these are known errata.
         ignore_known: whether errors that are known errata do not count.
         pages: what was found, page by page.
-        overview: the pages by operator, and where those on one operator differ.
+        differences: what pages on one operator do not say alike.
         checks: all that can find something, whether it did or not.
         skipped: files in folders that are no pages on operators.
         failures: files that cannot be read as pages.
@@ -68,7 +91,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     known: dict[str, int]
     ignore_known: bool
     pages: tuple[PageFindings, ...]
-    overview: Overview
+    differences: tuple[Difference, ...]
     checks: tuple[CheckStatement, ...]
     skipped: tuple[OtherFile, ...]
     failures: tuple[UnreadableFile, ...]
@@ -76,15 +99,15 @@ class CheckedPages(msgspec.Struct, frozen=True):
     @classmethod
     def of(
         cls,
-        pages: Sequence[Page],
-        found: Sequence[Sequence[PageFinding]],
+        pages: tuple[PageFindings, ...],
+        differences: tuple[Difference, ...] = (),
         *,
         ignore_known: bool = False,
         skipped: tuple[OtherFile, ...] = (),
         failures: tuple[UnreadableFile, ...] = (),
     ) -> CheckedPages:
-        """What was found on pages, counted; `found` has the findings of each page."""
-        every = list(chain.from_iterable(found))
+        """What was found on pages, counted."""
+        every = [finding for page in pages for finding in page.findings]
         counts = Counter(str(finding.severity) for finding in every)
         known = Counter(str(finding.severity) for finding in every if finding.erratum)
         errors = counts[Severity.ERROR] - (known[Severity.ERROR] if ignore_known else 0)
@@ -94,10 +117,8 @@ class CheckedPages(msgspec.Struct, frozen=True):
             counts={str(severity): counts[severity] for severity in Severity},
             known={str(severity): known[severity] for severity in Severity},
             ignore_known=ignore_known,
-            pages=tuple(
-                PageFindings(page.path, page.operator, tuple(its)) for page, its in zip(pages, found, strict=True)
-            ),
-            overview=overview(pages, found),
+            pages=pages,
+            differences=differences,
             checks=statements(),
             skipped=skipped,
             failures=failures,
@@ -124,12 +145,9 @@ def check_pages(
         skipped: files that were found beside the pages.
         failures: files that could not be read; with any, the outcome is not `ok`.
     """
+    found = tuple(PageFindings.of(page, _check(page)) for page in pages)
     return CheckedPages.of(
-        pages,
-        [_check(page) for page in pages],
-        ignore_known=ignore_known,
-        skipped=skipped,
-        failures=failures,
+        found, tuple(differences(pages)), ignore_known=ignore_known, skipped=skipped, failures=failures
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from page_factories import gather, interval, quoted, table, translated_row, value
 
-from dml_conformance.documents.check.overview import overview
+from dml_conformance.documents.check.differences import differences
 from dml_conformance.documents.read.model import (
     CodeBlock,
     Declaration,
@@ -136,8 +136,7 @@ CHANGED = {
 
 def differing(page: Page, other: Page = OTHER) -> list[str]:
     """The subjects of what two pages do not say alike."""
-    (operator,) = overview([page, other], [[], []]).operators
-    return [split.subject for split in operator.differences]
+    return [difference.subject for difference in differences([page, other])]
 
 
 @pytest.mark.parametrize(("page", "subject"), CHANGED.values(), ids=CHANGED)
@@ -181,6 +180,10 @@ def test_a_page_agrees_with_itself_in_another_language() -> None:
 )
 def test_one_range_in_two_spellings_is_the_same(ranges: tuple[PrintedInterval, ...]) -> None:
     assert differing(with_axis(ranges=ranges)) == []
+
+
+def test_a_row_that_is_missing_is_no_other_order() -> None:
+    assert differing(with_rows(ROWS[1:])) == ["table/3_0/InputTensor"]
 
 
 def test_scraped_values_without_nesting_are_the_same() -> None:

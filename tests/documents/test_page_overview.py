@@ -1,4 +1,4 @@
-"""Many pages together: rows, differences, who stands alone, and the report of all checks."""
+"""Many pages together: what they are, what they do not say alike, and the report of all checks."""
 
 from __future__ import annotations
 
@@ -8,23 +8,11 @@ from page_factories import gather, quoted
 from places import TESTS
 
 from dml_conformance.documents.check import check_pages, statements
-from dml_conformance.documents.check.model import PageFinding, Severity
-from dml_conformance.documents.check.overview import overview
+from dml_conformance.documents.check.differences import differences
+from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.report import MOST_FINDINGS
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place
-
-
-def finding(severity: Severity) -> PageFinding:
-    return PageFinding("c:GATHER:s", severity, "page.md", Place(1, 1), "", "", "", "", "itself")
-
-
-def names(page_overview: object) -> list[tuple[str, tuple[str, ...]]]:
-    found = msgspec.to_builtins(page_overview)
-    return [
-        (operator["operator"], tuple(page["path"] for page in operator["pages"])) for operator in found["operators"]
-    ]
-
+from dml_conformance.documents.read.model import FieldSection, Page, Passage
 
 ONE, TWO, THREE = gather("1.md"), gather("2.md"), gather("3.md")
 TILE = gather("tile.md", operator="TILE")
@@ -37,54 +25,34 @@ def with_axis_type(path: str, kind: str) -> Page:
     return gather(path, members=members)
 
 
-def test_pages_stand_by_operator_in_the_order_given() -> None:
-    assert names(overview([ONE, TILE, TWO], [[], [], []])) == [("GATHER", ("1.md", "2.md")), ("TILE", ("tile.md",))]
+def subjects(*pages: Page) -> list[str]:
+    return [difference.subject for difference in differences(pages)]
 
 
-def test_a_row_says_what_the_page_is_and_what_was_found_on_it() -> None:
-    found = [finding(Severity.ERROR), finding(Severity.NOTE), finding(Severity.NOTE)]
-    ((operator,)) = overview([gather("1.md", edition="10/30/2020")], [found]).operators
-    (page,) = operator.pages
-    assert (page.language, page.edition, page.levels, page.introduced_in) == (
-        "en-US",
-        "10/30/2020",
-        ("3_0", "1_0"),
-        "1_0",
-    )
-    assert (page.errors, page.warnings, page.notes, page.examples) == (1, 0, 2, 1)
+def test_pages_are_compared_with_those_on_their_operator_in_the_order_given() -> None:
+    odd = msgspec.structs.replace(TILE, path="odd.md", introduced_in="2_0", availability=())
+    found = list(differences([TILE, with_axis_type("a.md", "INT"), odd, ONE]))
+    assert [(one.operator, one.subject) for one in found] == [("TILE", "introduced-in"), ("GATHER", "member/Axis/type")]
+
+
+def test_what_was_found_on_a_page_says_what_it_is() -> None:
+    (page,) = check_pages([gather("1.md", edition="10/30/2020")]).pages
+    shown = page.language, page.edition, page.levels, page.introduced_in, page.examples, page.digest
+    assert shown == ("en-US", "10/30/2020", ("3_0", "1_0"), "1_0", 1, ONE.digest)
 
 
 @pytest.mark.parametrize("pages", [[ONE], [ONE, TWO], [ONE, TWO, THREE]])
 def test_pages_that_agree_have_no_differences(pages: list[Page]) -> None:
-    (operator,) = overview(pages, [[]] * len(pages)).operators
-    assert operator.differences == ()
+    assert subjects(*pages) == []
 
 
-def test_the_page_that_stands_alone_is_named() -> None:
-    odd = with_axis_type("odd.md", "INT")
-    (operator,) = overview([odd, ONE, TWO], [[], [], []]).operators
-    (split,) = operator.differences
-    assert split.subject == "member/Axis/type"
-    assert split.alone == "odd.md"
-    assert [(version.value, version.paths) for version in split.versions] == [
+def test_what_most_pages_say_comes_first() -> None:
+    (difference,) = differences([with_axis_type("odd.md", "INT"), ONE, TWO])
+    assert difference.subject == "member/Axis/type"
+    assert [(version.value, version.paths) for version in difference.versions] == [
         ("UINT", ("1.md", "2.md")),
         ("INT", ("odd.md",)),
     ]
-
-
-@pytest.mark.parametrize(
-    "pages",
-    [
-        [with_axis_type("a.md", "INT"), ONE],
-        [with_axis_type("a.md", "INT"), with_axis_type("b.md", "INT"), ONE, TWO],
-        [with_axis_type("a.md", "INT"), with_axis_type("b.md", "FLOAT"), ONE, TWO],
-    ],
-    ids=["two pages", "two against two", "three versions"],
-)
-def test_no_page_stands_alone_where_the_others_do_not_agree_or_are_not_more(pages: list[Page]) -> None:
-    (operator,) = overview(pages, [[]] * len(pages)).operators
-    (split,) = operator.differences
-    assert split.alone is None
 
 
 def test_a_page_without_a_table_is_one_difference_and_the_others_are_still_compared() -> None:
@@ -92,22 +60,10 @@ def test_a_page_without_a_table_is_one_difference_and_the_others_are_still_compa
     rows = ONE.tables[0].rows
     other_row = msgspec.structs.replace(rows[0], dimension_counts=(4,))
     odd = gather("odd.md", tables=(msgspec.structs.replace(ONE.tables[0], rows=(other_row, *rows[1:])), ONE.tables[1]))
-    (operator,) = overview([older, ONE, TWO, odd], [[]] * 4).operators
-    assert [(split.subject, split.alone) for split in operator.differences] == [
-        ("table/3_0", "older.md"),
-        ("table/3_0/InputTensor/dimension-counts", "odd.md"),
-    ]
-    assert operator.differences[0].versions[1].value == "not there"
-
-
-def test_a_row_that_is_missing_is_no_other_order() -> None:
-    rows = ONE.tables[0].rows
-    short = gather("short.md", tables=(msgspec.structs.replace(ONE.tables[0], rows=rows[1:]), ONE.tables[1]))
-    turned = gather("turned.md", tables=(msgspec.structs.replace(ONE.tables[0], rows=rows[::-1]), ONE.tables[1]))
-    (operator,) = overview([ONE, short], [[], []]).operators
-    assert [split.subject for split in operator.differences] == ["table/3_0/InputTensor"]
-    (operator,) = overview([ONE, TWO, turned], [[], [], []]).operators
-    assert [(split.subject, split.alone) for split in operator.differences] == [("table/3_0/row-order", "turned.md")]
+    lacking, other = differences([older, ONE, TWO, odd])
+    assert (lacking.subject, other.subject) == ("table/3_0", "table/3_0/InputTensor/dimension-counts")
+    assert (lacking.versions[1].value, lacking.versions[1].paths) == ("not there", ("older.md",))
+    assert [version.paths for version in other.versions] == [("1.md", "2.md"), ("odd.md",)]
 
 
 def test_the_report_counts_the_findings_of_all_pages() -> None:
@@ -117,10 +73,6 @@ def test_the_report_counts_the_findings_of_all_pages() -> None:
     assert report.counts[str(Severity.ERROR)] == sum(f.severity is Severity.ERROR for f in report.findings) > 0
     assert [page.path for page in report.pages] == ["1.md", "broken.md"]
     assert {f.path for f in report.findings} <= {"1.md", "broken.md"}
-    rows = report.overview.operators[0].pages
-    assert [row.errors for row in rows] == [
-        sum(f.severity is Severity.ERROR for f in page.findings) for page in report.pages
-    ]
 
 
 def test_a_report_without_errors_is_ok_and_reads_back() -> None:
@@ -142,8 +94,7 @@ def test_a_report_without_errors_is_ok_and_reads_back() -> None:
 def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:
     folder = TESTS / "pages"
     source, scraped = read_page(folder / "gather.en-US.md"), read_page(folder / "gather.zh-TW.txt")
-    (operator,) = overview([scraped, source], [[], []]).operators
-    assert [split.subject for split in operator.differences] == ["syntax"]
+    assert subjects(scraped, source) == ["syntax"]
 
 
 def test_every_check_is_stated_once() -> None:

@@ -16,7 +16,7 @@ from places import ROOT, SUPPORT
 
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
-from dml_conformance.documents.check import CheckedPages, statements
+from dml_conformance.documents.check import CheckedPages, PageFindings, statements
 from dml_conformance.documents.check.model import PageFinding, Severity
 from dml_conformance.documents.read import MAX_BYTES, read_page
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile, collect
@@ -274,10 +274,8 @@ def finding(name: str = "example-values", severity: Severity = Severity.ERROR, *
 
 
 def checked(*found: PageFinding, ignore_known: bool = False, failures: tuple[UnreadableFile, ...] = ()) -> CheckedPages:
-    pages = [page_at("pages/tile.md")]
-    return CheckedPages.of(
-        pages, [found], ignore_known=ignore_known, skipped=(OtherFile("a.md", "no page"),), failures=failures
-    )
+    pages = (PageFindings.of(page_at("pages/tile.md"), found),)
+    return CheckedPages.of(pages, ignore_known=ignore_known, skipped=(OtherFile("a.md", "no page"),), failures=failures)
 
 
 def test_known_errata_count_unless_they_are_to_be_ignored() -> None:
