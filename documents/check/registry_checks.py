@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.example_checks import named
 from dml_conformance.documents.check.formulas import Environment, Formula, FormulaError, contains, number_of
 from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced
 from dml_conformance.documents.check.subject import (
@@ -23,15 +22,14 @@ from dml_conformance.documents.check.subject import (
     Spot,
     Table,
     TableRow,
-    constant,
     level_of,
     registered_types,
     same_type,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import Interval
-from dml_conformance.spec.examples import Example, examples, flattened, nesting
-from dml_conformance.spec.field_kinds import UINT, FormError
+from dml_conformance.spec.examples import examples
+from dml_conformance.spec.field_kinds import UINT
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support
 from dml_conformance.spec.rules import Category
@@ -41,9 +39,7 @@ from dml_conformance.strategies.cases import numbered_case
 
 _WHY = "the registry"
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]+")
-_MOST_SLIPS = 2  # things in which an example may differ from the registry's and still be meant to be the same
 _MOST_CASES = 24  # that a formula is tried on
-_MOST_ELEMENTS = 6  # of differing values that a finding names one by one
 _KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
 
 
@@ -60,7 +56,6 @@ def registry_remarks(subject: PageSubject) -> Remarks:
     yield from _tables(subject, spec)
     yield from _ranges(subject, spec)
     yield from _formulas(subject, spec)
-    yield from _examples(subject, spec)
     yield from _agreements(subject, spec)
     yield from _unlisted(subject, spec)
 
@@ -293,60 +288,6 @@ def _first_difference(interval: Interval, spec: OperatorSpec, field: Field) -> t
             if allowed is not None and allowed is refused:
                 return value, environment, refused
     return None
-
-
-def _examples(subject: PageSubject, spec: OperatorSpec) -> Remarks:
-    """Examples that are not quite those of the registry.
-
-    One that differs in more than one or two things is another example, which a page may well have.
-    """
-    for example in subject.examples:
-        known = examples().get(f"{spec.name}/{example.number}")
-        if known is None:
-            continue
-        recorded = {name: _meant(spec, name, content) for name, content in _recorded(known)}
-        printed = {name: value for name, value in example.values if name in recorded}
-        differing = [name for name, value in printed.items() if _meant(spec, name, value.value) != recorded[name]]
-        if not 0 < len(differing) <= _MOST_SLIPS or 2 * len(differing) >= len(printed):
-            continue
-        for name in differing:
-            found, expected = _differences(printed[name].value, recorded[name])
-            why = f"example {known.id} as the registry has recorded it from the published page"
-            spot = named(name, printed[name])
-            yield Remark("registry-example", f"{example.number}/{name}", spot, found, expected, why)
-
-
-def _meant(spec: OperatorSpec, name: str, content: Any) -> Any:
-    """A printed value, those that are spelt in several ways in one: enumerators, limits, a missing tensor."""
-    field = next((field for field in spec.fields if field.name == name), None)
-    if field is None or field.is_tensor:
-        return None if content == "none" else content
-    try:
-        return field.kind.to_json(field.kind.from_json(constant(content), name))
-    except FormError:
-        return content
-
-
-def _recorded(known: Example) -> Iterator[tuple[str, Any]]:
-    """What the registry has recorded of an example, by the names of `WorkedExample.values`."""
-    for name, value in known.desc.items():
-        if isinstance(value, dict):
-            for part, content in value.items():
-                yield f"{name}.{part}", content
-        else:
-            yield name, value
-    for name, values in known.values.items():
-        yield f"{name}.values", values
-
-
-def _differences(found: Any, recorded: Any) -> tuple[str, str]:
-    """What differs between two printed values, on both sides: the first elements that do, where the shapes agree."""
-    if not isinstance(found, list) or nesting(found) is None or nesting(found) != nesting(recorded):
-        return str(found), str(recorded)
-    pairs = enumerate(zip(flattened(found), flattened(recorded), strict=True))
-    differing = [(n, *pair) for n, pair in pairs if pair[0] != pair[1]][:_MOST_ELEMENTS]
-    mine = ", ".join(f"element {n} is {value}" for n, value, _ in differing)
-    return mine, ", ".join(f"element {n} is {value}" for n, _, value in differing)
 
 
 def _agreements(subject: PageSubject, spec: OperatorSpec) -> Remarks:

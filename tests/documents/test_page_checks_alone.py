@@ -385,11 +385,6 @@ FAULTS: list[tuple[str, Page]] = [
     ("registry-agreement-unlisted:DataType", edited(G, constraints=G.constraints[:1])),
     ("unknown-operator:operator", unknown_page()),
     (
-        "registry-example:1/InputTensor.values",
-        change_tensor(T, "InputTensor", values=value([[[[1, 2, 3], [4, 5, 7]]]])),
-    ),
-    ("registry-example:1/Repeats", change_attribute(T, "Repeats", [1, 1, 3, 4])),
-    (
         "figure-impossible:IndicesDimensionCount/tuple-size",
         with_text(
             N,
