@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from dml_conformance.documents.consistency import Contradiction, check_specification
@@ -72,7 +73,7 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Errat
         if known.id in shown or not {*opened, *settling}.isdisjoint(known.rules)
     ]
     return ErratumEntry(
-        **_shared(erratum, ErratumEntry),
+        **msgspec.structs.asdict(erratum),
         address=erratum.source.url,
         left_open=opened,
         settled_by=settling,
@@ -81,11 +82,6 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Errat
         observed=tuple(LibraryBehaviour(known.rule, _builds(known.libraries), known.finding) for known in seen),
         divergences=tuple(departures),
     )
-
-
-def _shared(known: Erratum | Divergence, shown: type[ErratumEntry | Departure]) -> dict[str, Any]:
-    """What the document shows of an erratum or divergence as it is."""
-    return {name: getattr(known, name) for name in shown.__struct_fields__ if name in known.__struct_fields__}
 
 
 def _of_example(example: Example) -> Exhibit:
@@ -157,7 +153,7 @@ def _of_observation(known: Observation) -> Iterator[Exhibit]:
 
 def _departure(known: Divergence) -> Departure:
     return Departure(
-        **_shared(known, Departure),
+        **msgspec.structs.asdict(known),
         addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
         exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
     )

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.consistency import Contradiction
-from dml_conformance.spec.errata import Concern, Resolution
+from dml_conformance.spec.divergences import Divergence
+from dml_conformance.spec.errata import Erratum
 from dml_conformance.spec.validator import Outcome
 
 FORMAT = 1
@@ -75,75 +76,37 @@ class LibraryBehaviour(msgspec.Struct, frozen=True):
     finding: str
 
 
-class ErratumEntry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One erratum with its evidence.
+class ErratumEntry(Erratum, frozen=True, kw_only=True, omit_defaults=True):
+    """An erratum with its evidence.
 
     Attributes:
-        id: stable.
-        operators: those concerned; empty = all.
-        page: the page's name.
-        address: where it is published.
-        place: where on the page it stands, or where what is missing belongs.
-        kind: range, formula, example, label, prose, missing, table, level, type.
-        concerns: what it would leave unclear.
-        finding: what the page says and why that cannot stand.
-        resolution: what this project does about it.
-        reason: why.
-        proposal: what the page could say instead.
+        address: where its page is published.
         left_open: rules that leave a descriptor undecided because of it.
         settled_by: rules that follow the correction.
         contradictions: what the checks of `spec check` find.
-        page_checks: findings of `spec check-page` by which the page itself shows it.
         exhibits: descriptors that show it.
         observed: what the real library does with what is left open.
         divergences: ids of those of the library that bear on it.
-        see: addresses of discussions elsewhere.
     """
 
-    id: str
-    operators: tuple[str, ...]
-    page: str
     address: str
-    place: str
-    kind: str
-    concerns: Concern
-    finding: str
-    resolution: Resolution
-    reason: str
-    proposal: str
     left_open: tuple[str, ...] = ()
     settled_by: tuple[str, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
-    page_checks: tuple[str, ...] = ()
     exhibits: tuple[Exhibit, ...] = ()
     observed: tuple[LibraryBehaviour, ...] = ()
     divergences: tuple[str, ...] = ()
-    see: tuple[str, ...] = ()
 
 
-class Departure(msgspec.Struct, frozen=True):
-    """A divergence: where the library does otherwise than its pages say.
+class Departure(Divergence, frozen=True, kw_only=True):
+    """A divergence, where the library does otherwise than its pages say, with its evidence.
 
     Attributes:
-        id: of the divergence.
-        operators: those concerned; empty = all.
         addresses: of the pages that the rules rest on.
-        finding: what the library does.
-        fault: who is thought to be wrong: page, library, unclear.
-        reason: why.
-        evidence: how it was found.
-        rules: those concerned.
         exhibit: the smallest descriptor that shows it.
     """
 
-    id: str
-    operators: tuple[str, ...]
     addresses: tuple[str, ...]
-    finding: str
-    fault: str
-    reason: str
-    evidence: str
-    rules: tuple[str, ...]
     exhibit: Exhibit
 
 

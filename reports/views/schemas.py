@@ -119,8 +119,9 @@ def of_types(identity: str, title: str, kind: type[msgspec.Struct]) -> Schema:
     (reference,), found = msgspec.json.schema_components([kind], ref_template=_DEFINITIONS + "{name}")
     types = {item.__name__: item for item in _types_in(kind)}
     for name, schema in found.items():
-        summary, fields = _documented(types[name])
-        schema["description"] = summary
+        documented = [_documented(of_kind) for of_kind in reversed(types[name].__mro__)]
+        fields = {field: about for _, attributes in documented for field, about in attributes.items()}
+        schema["description"] = documented[-1][0]
         if "enum" in schema:
             schema["enum"] = [member.value for member in types[name]]  # type: ignore[attr-defined]
             continue
