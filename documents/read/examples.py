@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import NamedTuple
 
 import msgspec
@@ -23,7 +24,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NOT_FINITE = {"inf": float("inf"), "infinity": float("inf"), "nan": float("nan")}
+# Numbers that JSON has not, under the names that descriptors have for them.
+_NOT_FINITE = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
 _OPENING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -89,7 +91,7 @@ def _atom(token: Token) -> int | float | str | None:
         sign, word = ("", token.text) if token.text[0] not in "+-" else (token.text[0], token.text[1:])
         number = _NOT_FINITE.get(word.casefold())
         if number is not None:
-            return -number if sign == "-" else number
+            return f"-{number}" if sign == "-" and number != "NaN" else number
         return word if not sign else None
     if token.kind != "number":
         return None
@@ -99,7 +101,10 @@ def _atom(token: Token) -> int | float | str | None:
     text = text.rstrip("fF")
     if text.lstrip("+-").isdigit():
         return int(text) if len(text) <= 40 else None
-    return float(text)
+    number = float(text)
+    if isfinite(number):
+        return number
+    return "Infinity" if number > 0 else "-Infinity"
 
 
 # The name of a tensor in the comment behind its values.

@@ -197,7 +197,7 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     Attributes:
         value: an integer, a real number, a name, or a list of these, nested as printed; None where it cannot be read.
-            What JSON has no number for is `inf`, `-inf` or `nan` there.
+            What JSON has no number for is the name `Infinity`, `-Infinity` or `NaN`.
         text: as printed.
         place: where it starts.
     """

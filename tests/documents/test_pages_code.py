@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -35,8 +34,9 @@ def example(code: str) -> PageExample:
         ("0.5f", 0.5),
         ("0x10", 16),
         ("−1", -1),
-        ("inf", float("inf")),
-        ("-Infinity", float("-inf")),
+        ("inf", "Infinity"),
+        ("-Infinity", "-Infinity"),
+        ("-1e999", "-Infinity"),
         ("TRUE", "TRUE"),
         ("DML_PADDING_MODE_EDGE", "DML_PADDING_MODE_EDGE"),
         ("{1, 1, 2, 3}", [1, 1, 2, 3]),
@@ -49,7 +49,7 @@ def example(code: str) -> PageExample:
         ("{1 2 3}", [1, 2, 3]),
         ("[1、2]", [1, 2]),
         ("[A, B]", ["A", "B"]),
-        ("+Infinity", math.inf),
+        ("+Infinity", "Infinity"),
         ("[+1, -2]", [1, -2]),
         ("{+1.5f +2.5f}", [1.5, 2.5]),
         ("[(1, 2), (3, 4)]", [[1, 2], [3, 4]]),
@@ -185,9 +185,7 @@ def page_with(code: str) -> tuple[Page, PageExample]:
 @pytest.mark.parametrize("printed", ["nan", "NaN", "-nan"])
 def test_not_a_number_is_a_value(printed: str) -> None:
     _, example = page_with(f"Axis = {printed}")
-    value = example.attributes["Axis"].value
-    assert isinstance(value, float)
-    assert math.isnan(value)
+    assert example.attributes["Axis"].value == "NaN"
 
 
 def test_sizes_in_parentheses() -> None:

@@ -127,9 +127,7 @@ def test_the_package_offers_what_reading_a_page_takes() -> None:
 def test_a_value_that_json_has_no_number_for_is_read_as_what_it_was(printed: str) -> None:
     page = parsed(f"# DML_X_OPERATOR_DESC\n\n## Examples\n\n```\nInputTensor: (Sizes:{{1}})\nParam: {printed}\n```\n")
     written = PageCollection.of((page,)).to_json()
-    read = PageCollection.from_json(written)
-    assert str(read) == str(PageCollection.of((page,)))  # nan is not equal to itself
-    assert printed in ("nan", "{1, -inf, {inf}}") or read.pages == (page,)
+    assert PageCollection.from_json(written).pages == (page,)
 
 
 @pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
