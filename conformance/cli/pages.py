@@ -67,7 +67,7 @@ def check_page_command(
         failures=collection.failures,
     )
     if format_ != "text":
-        log = checked if format_ == "json" else sarif(collection.pages, checked)
+        log = checked if format_ == "json" else sarif(checked)
         target.write(indented_json(log) + "\n")
     elif collection.pages or not target.is_stdout:
         lines = _lines(checked, partial(table_lines, is_file=not target.is_stdout))

@@ -7,15 +7,13 @@ below are those of the standard.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
-from dml_conformance.documents.read.model import Page, PageError
-from dml_conformance.documents.read.source import decode, read_bytes
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.errata import errata
 
@@ -31,11 +29,10 @@ _MEANING = {
 Json = dict[str, Any]
 
 
-def sarif(pages: Sequence[Page], checked: CheckedPages, root: Path | None = None) -> Json:
+def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
     """A log of one run.
 
     Args:
-        pages: those that were checked.
         checked: what came of it. Where known errata do not count, they are marked as suppressed.
         root: the folder that addresses are relative to; None = the working folder. Files outside of it have absolute
             addresses.
@@ -45,7 +42,6 @@ def sarif(pages: Sequence[Page], checked: CheckedPages, root: Path | None = None
     """
     root = Path.cwd() if root is None else root
     rules = {check.name: i for i, check in enumerate(checked.checks)}
-    lines = {page.path: _lines(page.path) for page in pages}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -73,12 +69,11 @@ def sarif(pages: Sequence[Page], checked: CheckedPages, root: Path | None = None
                 "columnKind": "unicodeCodePoints",  # 3.14.17
                 "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that the command ran in."}}},
                 "artifacts": [
-                    {"location": _location(page.path, root), "hashes": {"sha-256": page.digest}} for page in pages
+                    {"location": _location(page.path, root), "hashes": {"sha-256": page.digest}}
+                    for page in checked.pages
                 ],
                 "results": [
-                    _result(finding, rules[finding.check], lines.get(finding.path, ()), root, checked.ignore_known)
-                    for of_page in checked.pages
-                    for finding in of_page.findings
+                    _result(finding, rules[finding.check], root, checked.ignore_known) for finding in checked.findings
                 ],
             }
         ],
@@ -95,7 +90,7 @@ def _rule(check: CheckStatement) -> Json:
     }
 
 
-def _result(finding: PageFinding, rule: int, lines: Sequence[str], root: Path, ignore_known: bool) -> Json:
+def _result(finding: PageFinding, rule: int, root: Path, ignore_known: bool) -> Json:
     result: Json = {
         "ruleId": finding.check,
         "ruleIndex": rule,
@@ -105,7 +100,7 @@ def _result(finding: PageFinding, rule: int, lines: Sequence[str], root: Path, i
             {
                 "physicalLocation": {
                     "artifactLocation": _location(finding.path, root),
-                    "region": _region(finding, lines),
+                    "region": {"startLine": finding.place.line, "startColumn": finding.place.column},
                 }
             }
         ],
@@ -137,19 +132,6 @@ def _message(finding: PageFinding) -> str:
     return f"Found: {finding.found}. Expected: {finding.expected}. Why: {finding.why}.{known}"
 
 
-def _region(finding: PageFinding, lines: Sequence[str]) -> Json:
-    """From the finding's place to the end of what it quotes, where that stands there word for word, or of the line."""
-    region: Json = {"startLine": finding.place.line, "startColumn": finding.place.column}
-    if not 1 <= finding.place.line <= len(lines):
-        return region
-    rest = lines[finding.place.line - 1][finding.place.column - 1 :]
-    if finding.fragment and rest.startswith(finding.fragment):
-        rest = finding.fragment
-    if rest:
-        region |= {"endColumn": finding.place.column + len(rest), "snippet": {"text": rest}}
-    return region
-
-
 def _notification(path: str, problem: str, level: str, root: Path) -> Json:
     return {
         "level": level,
@@ -164,11 +146,3 @@ def _location(path: str, root: Path) -> Mapping[str, str]:
     if absolute.is_relative_to(root):
         return {"uri": quote(os.fsencode(absolute.relative_to(root).as_posix())), "uriBaseId": ROOT}
     return {"uri": absolute.as_uri()}
-
-
-def _lines(path: str) -> Sequence[str]:
-    """The lines of a page, as its places count them; none where the file has gone by now."""
-    try:
-        return decode(read_bytes(Path(path)), path).lines
-    except PageError:
-        return ()
