@@ -383,12 +383,10 @@ class _MarkdownReader:
         start += quoted.end()
         for text, at in split_row(line[quoted.end() :])[:_MOST_CELLS]:
             # A bar that is escaped loses its backslash before inline markup is read.
-            bare = text.replace("\\|", "|")
-            spots = [(0, start + at)]
-            for removed, match in enumerate(re.finditer(r"\\\|", text)):
-                spots.append((match.start() - removed, start + at + match.start() + 1))
-            pieces, _ = self._pieces(PlacedText(bare, tuple(spots)))
-            yield joined(pieces) if pieces else Piece(PlacedText(text.strip(), ((0, start + at),)))
+            kept = [n for n, character in enumerate(text) if character != "\\" or text[n + 1 : n + 2] != "|"]
+            bare = PlacedText("".join(text[n] for n in kept), tuple(start + at + n for n in kept) or (start + at,))
+            pieces, _ = self._pieces(bare)
+            yield joined(pieces) if pieces else Piece(shown(text, start + at))
 
     def _html(self, content: str, first: int) -> None:
         if len(content) > MAX_INLINE:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 
 from dml_conformance.documents.read.model import Place, Quoted
 from dml_conformance.documents.read.source import PageText
-
-_WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -19,29 +14,25 @@ class PlacedText:
     """A text and, for each character, where in the file it comes from.
 
     Attributes:
-        spots: (index in `text`, offset in the file) where a run of adjacent characters starts, in order.
+        offsets: of the characters; of a text without any, where it would stand, if known.
         marks: (start, end) of what is set as code or emphasised.
     """
 
     text: str
-    spots: tuple[tuple[int, int], ...]
+    offsets: tuple[int, ...]
     marks: tuple[tuple[int, int], ...] = ()
 
     def offset(self, index: int) -> int:
-        """The offset in the file of the character at `index`."""
-        if not self.spots:
-            return 0
-        start, offset = self.spots[bisect_right(self.spots, index, key=lambda spot: spot[0]) - 1]
-        return offset + index - start
+        """The offset in the file of the character at `index`, of the last one where there is none."""
+        return self.offsets[min(index, len(self.offsets) - 1)] if self.offsets else 0
 
     def part(self, start: int, end: int) -> PlacedText:
         """The characters from `start` to `end`, white space around them left out."""
         text = self.text[start:end]
         start += len(text) - len(text.lstrip())
         end = start + len(text.strip())
-        spots = ((0, self.offset(start)), *((at - start, offset) for at, offset in self.spots if start < at < end))
         marks = ((max(a, start) - start, min(b, end) - start) for a, b in self.marks if a < end and b > start)
-        return PlacedText(self.text[start:end], spots, tuple(marks))
+        return PlacedText(self.text[start:end], self.offsets[start:end], tuple(marks))
 
     @property
     def marked(self) -> tuple[str, ...]:
@@ -64,7 +55,7 @@ class Piece:
         return self.shown.text if self.original is None else self.original.text
 
     def quoted(self, document: PageText) -> Quoted:
-        at_text = self.shown if self.shown.spots or self.original is None else self.original
+        at_text = self.shown if self.shown.offsets or self.original is None else self.original
         return Quoted(
             text=self.shown.text,
             place=document.place(at_text.offset(0)),
@@ -78,61 +69,48 @@ class PlacedTextBuilder:
     """Puts a `PlacedText` together, white space collapsed."""
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._length = 0
-        self._spots: list[tuple[int, int]] = []
+        self._characters: list[str] = []
+        self._offsets: list[int] = []
         self._marks: list[tuple[int, int]] = []
-        self._space = -1
+        self._space: int | None = None
         self._open_marks: list[int] = []
 
     def add(self, text: str, offset: int) -> None:
         """Append a text whose characters stand in the file from `offset` on."""
-        end = 0
-        for word in _WORD.finditer(text):
-            if word.start() > end and self._space < 0:
-                self._space = offset + end
-            self._add_space()
-            self._spots.append((self._length, offset + word.start()))
-            self._append(word.group())
-            end = word.end()
-        if end < len(text) and self._space < 0:
-            self._space = offset + end
+        for place, character in enumerate(text, offset):
+            if character.isspace():
+                self._space = place if self._space is None else self._space
+                continue
+            if self._space is not None and self._characters:
+                self._characters.append(" ")
+                self._offsets.append(self._space)
+            self._space = None
+            self._characters.append(character)
+            self._offsets.append(place)
 
     def open_mark(self) -> None:
-        self._open_marks.append(self._length)
+        self._open_marks.append(len(self._characters))
 
     def close_mark(self) -> None:
         """End the mark opened last; one within another is part of the outer."""
         if self._open_marks:
             start = self._open_marks.pop()
-            if not self._open_marks and start < self._length:
-                self._marks.append((start, self._length))
+            if not self._open_marks and start < len(self._characters):
+                self._marks.append((start, len(self._characters)))
 
     def built(self) -> PlacedText:
         while self._open_marks:
             self.close_mark()
-        text = "".join(self._parts)
+        text = "".join(self._characters)
         marks = tuple((start + (text[start] == " "), end) for start, end in self._marks)
-        return PlacedText(text, tuple(self._spots), marks)
-
-    def _add_space(self) -> None:
-        if self._space >= 0 and self._length:
-            self._spots.append((self._length, self._space))
-            self._append(" ")
-        self._space = -1
-
-    def _append(self, text: str) -> None:
-        self._parts.append(text)
-        self._length += len(text)
+        return PlacedText(text, tuple(self._offsets), marks)
 
 
 def shown(text: str, offset: int) -> PlacedText:
     """A text that stands in the file as it is, white space collapsed."""
-    if not text.strip():
-        return PlacedText("", ((0, offset),))
     builder = PlacedTextBuilder()
     builder.add(text, offset)
-    return builder.built()
+    return builder.built() if text.strip() else PlacedText("", (offset,))
 
 
 def joined(pieces: Iterable[Piece]) -> Piece:
@@ -145,14 +123,15 @@ def joined(pieces: Iterable[Piece]) -> Piece:
 
 
 def _joined(parts: list[PlacedText]) -> PlacedText:
-    text, spots, marks = "", [], []
+    text, offsets, marks = "", list[int](), list[tuple[int, int]]()
     for part in parts:
         if text and part.text:
             text += " "
-        spots += [(len(text) + at, offset) for at, offset in part.spots]
+            offsets.append(offsets[-1] + 1)
         marks += [(len(text) + start, len(text) + end) for start, end in part.marks]
         text += part.text
-    return PlacedText(text, tuple(spots), tuple(marks))
+        offsets += part.offsets[: len(part.text)] if text else ()
+    return PlacedText(text, tuple(offsets), tuple(marks))
 
 
 @dataclass(frozen=True)
@@ -221,9 +200,8 @@ class Contents:
 
 def placed_lines(lines: list[tuple[str, int]]) -> PlacedText:
     """Lines as they stand, joined by newlines, each with the offset of its first character."""
-    starts = accumulate((len(line) + 1 for line, _ in lines), initial=0)
-    spots = tuple((start, offset) for start, (_, offset) in zip(starts, lines, strict=False))
-    return PlacedText("\n".join(line for line, _ in lines), spots)
+    offsets = (place for line, start in lines for place in range(start, start + len(line) + 1))
+    return PlacedText("\n".join(line for line, _ in lines), tuple(offsets))
 
 
 def place_of(document: PageText, content: PlacedText) -> Place:

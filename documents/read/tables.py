@@ -93,4 +93,4 @@ def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, as_shown: 
 
 
 def _offset(piece: Piece) -> int:
-    return piece.shown.offset(0) if piece.shown.spots or piece.original is None else piece.original.offset(0)
+    return piece.shown.offset(0) if piece.shown.offsets or piece.original is None else piece.original.offset(0)

@@ -97,7 +97,8 @@ def test_marks_that_an_alert_shares_with_its_text(markup: str, text: str, marked
     assert (quoted.text, quoted.marked) == (text, marked)
 
 
-WHOLE = PlacedText("one two- three", ((0, 40), (4, 50), (7, 60), (9, 70)), marks=((0, 3), (4, 7), (7, 8), (9, 14)))
+OFFSETS = (40, 41, 42, 43, 50, 51, 52, 60, 61, 70, 71, 72, 73, 74)
+WHOLE = PlacedText("one two- three", OFFSETS, marks=((0, 3), (4, 7), (7, 8), (9, 14)))
 
 
 @pytest.mark.parametrize(
