@@ -21,7 +21,7 @@ from dml_conformance.conformance.accuracy.page import read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
 from dml_conformance.conformance.gate import plugin
-from dml_conformance.documents.check import statements
+from dml_conformance.documents.check import checks
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
@@ -182,7 +182,7 @@ def _page_checks_page() -> str:
         "its findings. The severity is the usual one; a finding may have a milder one. [How pages are read and "
         "judged](../explanation/pages.md) has the reasons."
     )
-    rows = ((f"`{check.name}`", str(check.severity), check.statement) for check in statements())
+    rows = ((f"`{check.name}`", str(check.severity), check.statement) for check in checks().values())
     return _page("Checks of pages", introduction, _table(("check", "severity", "what should hold"), rows))
 
 

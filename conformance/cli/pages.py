@@ -134,9 +134,8 @@ def _lines(checked: CheckedPages, table: Callable[..., list[str]]) -> Iterator[s
     """Pages with findings, then all of them side by side, then how many findings there are."""
     from dml_conformance.documents.report import finding_lines
 
-    statements = {check.name: check.statement for check in checked.checks}
     for finding in checked.findings:
-        yield from finding_lines(finding, statements[finding.check])
+        yield from finding_lines(finding)
         yield ""
     if len(checked.pages) > 1:
         headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")

@@ -4,7 +4,7 @@ A check is an entry of `checks.json`, which says what should hold, and the remar
 part of the page yields: `field_remarks`, `table_remarks`, `example_remarks`, and so on.
 """
 
-from dml_conformance.documents.check.model import statements
+from dml_conformance.documents.check.model import checks
 from dml_conformance.documents.check.report import CheckedPages, PageFindings, check_pages
 
-__all__ = ["CheckedPages", "PageFindings", "check_pages", "statements"]
+__all__ = ["CheckedPages", "PageFindings", "check_pages", "checks"]

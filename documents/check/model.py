@@ -63,28 +63,18 @@ class PageFinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return self.id.partition(":")[0]
 
 
-class CheckStatement(msgspec.Struct, frozen=True):
-    """A check by name and what should hold, for listings, SARIF rules and the documentation.
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A check, for findings, listings, SARIF rules and the documentation.
 
     Attributes:
         name: stable; the first part of its findings' ids.
-        statement: what should hold, in one sentence.
         severity: of all its findings.
-    """
-
-    name: str
-    statement: str
-    severity: Severity
-
-
-class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A check as `checks.json` has it.
-
-    Attributes:
-        why: where its expectations come from; "" where each remark says so itself.
+        statement: what should hold, in one sentence.
+        why: where its expectations come from; "" where each finding says so itself.
         against: what the page is held against.
     """
 
+    name: str
     severity: Severity
     statement: str
     why: str = ""
@@ -92,20 +82,10 @@ class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _checks() -> dict[str, _Check]:
+def checks() -> dict[str, Check]:
+    """All checks of pages, by name."""
     written = resources.files("dml_conformance.documents.check").joinpath("checks.json").read_bytes()
-    return msgspec.json.decode(written, type=dict[str, _Check])
-
-
-def statements() -> tuple[CheckStatement, ...]:
-    """Every check by name and what should hold."""
-    return tuple(CheckStatement(name, check.statement, check.severity) for name, check in _checks().items())
-
-
-def statement_of(find: Callable[..., object]) -> str:
-    """What should hold by a function that looks for what does not: the first sentence of its docstring."""
-    sentence = (find.__doc__ or "").partition("\n")[0].removesuffix(".")
-    return sentence[:1].lower() + sentence[1:]
+    return {check.name: check for check in msgspec.json.decode(written, type=list[Check])}
 
 
 class Fragment(Protocol):
@@ -146,7 +126,7 @@ def findings(page: Page, remarks: Iterable[Remark]) -> Iterator[PageFinding]:
     """Findings made of what is remarked on a page; two of a check on one subject are told apart by `#2`."""
     seen: Counter[str] = Counter()
     for remark in remarks:
-        check = _checks()[remark.check]
+        check = checks()[remark.check]
         finding_id = f"{remark.check}:{page.operator}:{remark.subject}"
         seen[finding_id] += 1
         if seen[finding_id] > 1:

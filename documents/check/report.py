@@ -13,12 +13,12 @@ from dml_conformance.documents.check.differences import Difference, differences
 from dml_conformance.documents.check.example_checks import example_remarks
 from dml_conformance.documents.check.field_checks import field_remarks
 from dml_conformance.documents.check.model import (
-    CheckStatement,
+    Check,
     PageFinding,
     Remark,
     Severity,
+    checks,
     findings,
-    statements,
 )
 from dml_conformance.documents.check.registry_checks import registry_remarks
 from dml_conformance.documents.check.subject import PageSubject, Spot
@@ -92,7 +92,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     ignore_known: bool
     pages: tuple[PageFindings, ...]
     differences: tuple[Difference, ...]
-    checks: tuple[CheckStatement, ...]
+    checks: tuple[Check, ...]
     skipped: tuple[OtherFile, ...]
     failures: tuple[UnreadableFile, ...]
 
@@ -119,7 +119,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
             ignore_known=ignore_known,
             pages=pages,
             differences=differences,
-            checks=statements(),
+            checks=tuple(checks().values()),
             skipped=skipped,
             failures=failures,
         )

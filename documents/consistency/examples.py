@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.documents.check.computed_checks import impossible_sizes
-from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
+from dml_conformance.documents.consistency.model import ConsistencyCheck, Contradiction, Standard
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import nesting
 from dml_conformance.spec.levels import HIGHEST, Level
@@ -16,10 +16,7 @@ from dml_conformance.spec.operator import Misfit, inputs, outputs, slots
 from dml_conformance.spec.tensor import braces, elements_overlap, packed_strides, product, span_in_elements
 from dml_conformance.spec.validator import Outcome, decide
 
-CHECKS = ConsistencyChecks()
 
-
-@CHECKS.add("decisions", lambda s: len(s.typed_examples))
 def _decisions(standard: Standard) -> Iterator[Contradiction]:
     """Examples are valid as printed from their lowest level on, not below."""
     for example in standard.examples.values():
@@ -38,7 +35,6 @@ def _decisions(standard: Standard) -> Iterator[Contradiction]:
                 yield Contradiction(f"{example.id}:level-{level}", f"{outcome} at {level}; valid from {lowest} on")
 
 
-@CHECKS.add("introductions", lambda s: len(s.typed_examples))
 def _introductions(standard: Standard) -> Iterator[Contradiction]:
     """Examples are valid where their operator starts."""
     for example in standard.examples.values():
@@ -49,7 +45,6 @@ def _introductions(standard: Standard) -> Iterator[Contradiction]:
             )
 
 
-@CHECKS.add("sizes", lambda s: len(s.examples))
 def _sizes(standard: Standard) -> Iterator[Contradiction]:
     """The specification's formulas give the examples' sizes."""
     for example in standard.examples.values():
@@ -68,7 +63,6 @@ def _sizes(standard: Standard) -> Iterator[Contradiction]:
                 )
 
 
-@CHECKS.add("values", lambda s: sum(bool(example.values) for example in s.examples.values()))
 def _values(standard: Standard) -> Iterator[Contradiction]:
     """The reference computes the examples' outputs."""
     for example in standard.examples.values():
@@ -96,7 +90,6 @@ def _values(standard: Standard) -> Iterator[Contradiction]:
                 yield Contradiction(f"{example.id}:values", f"the reference gives {gives}, the page {printed}")
 
 
-@CHECKS.add("illustrations", lambda standard: len(standard.illustrations))
 def _illustrations(standard: Standard) -> Iterator[Contradiction]:
     """Illustrations select what they say and could exist."""
     for figure in standard.illustrations.values():
@@ -114,7 +107,6 @@ def _illustrations(standard: Standard) -> Iterator[Contradiction]:
             yield Contradiction(f"{figure.id}:{name}", f"sizes {braces(figure.sizes)}: {violation.found}")
 
 
-@CHECKS.add("layouts", lambda standard: len(standard.layouts))
 def _layouts(standard: Standard) -> Iterator[Contradiction]:
     """Strides of the guide read what it shows."""
     for figure in standard.layouts.values():
@@ -143,3 +135,13 @@ def _layouts(standard: Standard) -> Iterator[Contradiction]:
                 f"{figure.id}:product-of-sizes",
                 f"no elements share memory, the sizes' product is {elements}, the last element is no. {span}",
             )
+
+
+CHECKS = (
+    ConsistencyCheck("decisions", lambda s: len(s.typed_examples), _decisions),
+    ConsistencyCheck("introductions", lambda s: len(s.typed_examples), _introductions),
+    ConsistencyCheck("sizes", lambda s: len(s.examples), _sizes),
+    ConsistencyCheck("values", lambda s: sum(bool(example.values) for example in s.examples.values()), _values),
+    ConsistencyCheck("illustrations", lambda standard: len(standard.illustrations), _illustrations),
+    ConsistencyCheck("layouts", lambda standard: len(standard.layouts), _layouts),
+)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dml_conformance.documents.consistency.model import ConsistencyChecks, Contradiction, Standard
+from dml_conformance.documents.consistency.model import ConsistencyCheck, Contradiction, Standard
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.history import Aspect
 from dml_conformance.spec.levels import LOWEST, Level
@@ -15,10 +15,7 @@ from dml_conformance.spec.registry import families
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
-CHECKS = ConsistencyChecks()
 
-
-@CHECKS.add("levels", lambda standard: sum(len(spec.tables) for spec in standard.operators.values()))
 def _levels(standard: Standard) -> Iterator[Contradiction]:
     """Each level's tables contain the lower ones'."""
     for name, spec in standard.operators.items():
@@ -47,7 +44,6 @@ def _entries(table: Table) -> set[tuple[str, str]]:
     }
 
 
-@CHECKS.add("rules", lambda standard: sum(len(rules) for _, rules in _rule_sets(standard)))
 def _rules(standard: Standard) -> Iterator[Contradiction]:
     """No rule makes a level stricter than a lower one.
 
@@ -68,7 +64,6 @@ def _rule_sets(standard: Standard) -> Iterator[tuple[Level, tuple[Rule, ...]]]:
         yield spec.introduced_in, spec.own_descriptor_rules
 
 
-@CHECKS.add("history", lambda standard: len(standard.operators) + len(standard.history.changes))
 def _history(standard: Standard) -> Iterator[Contradiction]:
     """Pages, header and history agree on what came when."""
     for name, spec in standard.operators.items():
@@ -138,7 +133,6 @@ def _copying(standard: Standard) -> list[OperatorSpec]:
     return [spec for name, spec in standard.operators.items() if families().get(name) in _COPYING]
 
 
-@CHECKS.add("data-types", lambda standard: len(_copying(standard)))
 def _data_types(standard: Standard) -> Iterator[Contradiction]:
     """Operators that only move data take the same types."""
     newest = {
@@ -155,3 +149,11 @@ def _data_types(standard: Standard) -> Iterator[Contradiction]:
 
 def _listed(data_types: frozenset[DataType]) -> str:
     return ", ".join(sorted(data_type.name for data_type in data_types)) or "nothing"
+
+
+CHECKS = (
+    ConsistencyCheck("levels", lambda standard: sum(len(spec.tables) for spec in standard.operators.values()), _levels),
+    ConsistencyCheck("rules", lambda standard: sum(len(rules) for _, rules in _rule_sets(standard)), _rules),
+    ConsistencyCheck("history", lambda standard: len(standard.operators) + len(standard.history.changes), _history),
+    ConsistencyCheck("data-types", lambda standard: len(_copying(standard)), _data_types),
+)

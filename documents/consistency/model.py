@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from dml_conformance.backends.reference import expected_output
-from dml_conformance.documents.check.model import statement_of
 from dml_conformance.documents.reference_run import Reference
 from dml_conformance.spec.errata import Erratum, errata
 from dml_conformance.spec.examples import Example, Illustration, Layout, examples, illustrations, layouts
@@ -76,20 +75,9 @@ class ConsistencyCheck:
     find: Find
 
     def outcome(self, standard: Standard) -> CheckOutcome:
-        return CheckOutcome(self.name, statement_of(self.find), self.subjects(standard), tuple(self.find(standard)))
-
-
-class ConsistencyChecks(list[ConsistencyCheck]):
-    """The checks of a module, in its order."""
-
-    def add(self, name: str, subjects: Callable[[Standard], int]) -> Callable[[Find], Find]:
-        """Makes a check of a function."""
-
-        def add(find: Find) -> Find:
-            self.append(ConsistencyCheck(name, subjects, find))
-            return find
-
-        return add
+        statement = (self.find.__doc__ or "").partition("\n")[0].removesuffix(".")
+        lower = statement[:1].lower() + statement[1:]
+        return CheckOutcome(self.name, lower, self.subjects(standard), tuple(self.find(standard)))
 
 
 @dataclass(frozen=True)

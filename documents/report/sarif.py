@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dml_conformance.documents.check import CheckedPages
-from dml_conformance.documents.check.model import CheckStatement, PageFinding, Severity
+from dml_conformance.documents.check.model import Check, PageFinding, Severity
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.errata import errata
 
@@ -80,7 +80,7 @@ def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
     }
 
 
-def _rule(check: CheckStatement) -> Json:
+def _rule(check: Check) -> Json:
     statement = f"{check.statement[:1].upper()}{check.statement[1:]}."
     return {
         "id": check.name,

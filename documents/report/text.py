@@ -6,22 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dml_conformance.backends.foreign_text import one_line
-from dml_conformance.documents.check.model import PageFinding, Severity
+from dml_conformance.documents.check.model import PageFinding, Severity, checks
 from dml_conformance.spec.errata import errata
 
 _LONGEST = 400
 
 
-def finding_lines(finding: PageFinding, statement: str) -> Iterator[str]:
-    """One finding: where, how serious, what; then what should hold, quotation, reason, erratum with its proposal, id.
-
-    Args:
-        statement: what should hold by the check that found it.
-    """
+def finding_lines(finding: PageFinding) -> Iterator[str]:
+    """Where, how serious, and what; then what should hold, quotation, reason, erratum with its proposal, and id."""
     where = f"{finding.path}:{finding.place.line}:{finding.place.column}"
     yield f"{where}: {finding.severity}: {_line(f'{finding.found}; expected {finding.expected}')}"
     details = {
-        "rule": statement,
+        "rule": checks()[finding.check].statement,
         "quoted": finding.fragment if finding.fragment != finding.found else "",
         "why": finding.why,
         "erratum": f"{finding.erratum} (known): {errata()[finding.erratum].proposal}" if finding.erratum else "",

@@ -7,7 +7,7 @@ import pytest
 from page_factories import gather, quoted
 from places import TESTS
 
-from dml_conformance.documents.check import check_pages, statements
+from dml_conformance.documents.check import check_pages, checks
 from dml_conformance.documents.check.differences import differences
 from dml_conformance.documents.check.model import Severity
 from dml_conformance.documents.check.report import MOST_FINDINGS
@@ -98,7 +98,7 @@ def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:
 
 
 def test_every_check_is_stated_once() -> None:
-    stated = [statement.name for statement in statements()]
+    stated = [statement.name for statement in checks().values()]
     assert len(set(stated)) == len(stated)
     assert {"translation-name", "registry-kind", "table-twice"} <= set(stated)
 

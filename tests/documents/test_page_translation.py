@@ -12,7 +12,7 @@ from places import TESTS
 
 from dml_conformance.documents.check import translation_text
 from dml_conformance.documents.check.identifiers import likeness
-from dml_conformance.documents.check.model import Severity, statements
+from dml_conformance.documents.check.model import Severity, checks
 from dml_conformance.documents.check.report import check_translation
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import FieldSection, LevelRow, Page, Passage, Place, Quoted
@@ -194,7 +194,7 @@ def test_what_must_be_kept_is_found_once_where_it_is_not(shown: str, original: s
     assert finding.fragment == emphasised(shown)[0]
     assert finding.against == "original"
     assert emphasised(original)[0] in finding.why
-    assert finding.severity is next(s.severity for s in statements() if s.name == f"translation-{check}")
+    assert finding.severity is next(s.severity for s in checks().values() if s.name == f"translation-{check}")
 
 
 def test_several_transliterated_names_go_to_the_name_that_each_sounds_like() -> None:
