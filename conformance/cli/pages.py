@@ -139,7 +139,9 @@ def _lines(checked: CheckedPages, table: Callable[..., list[str]]) -> Iterator[s
         yield ""
     if len(checked.pages) > 1:
         headers = ("page", "operator", "language", "edition", "since", "tables", "errors", "warnings", "notes")
-        yield from table(headers, map(_side_by_side, checked.pages))
+        operators = list(dict.fromkeys(page.operator for page in checked.pages))
+        pages = sorted(checked.pages, key=lambda page: operators.index(page.operator))
+        yield from table(headers, map(_side_by_side, pages))
         for operator, differences in groupby(checked.differences, lambda difference: difference.operator):
             yield from ("", f"{operator}, where its pages differ:", "")
             yield from table(("subject", "what is said", "by"), _said(differences))

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dml_conformance.documents.check.formulas import Environment, contains, number_of
+from dml_conformance.documents.check.formulas import Given, contains, number_of
 from dml_conformance.documents.check.model import Remark, Remarks, listed
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -330,17 +330,17 @@ def _outside(subject: PageSubject) -> Remarks:
                 continue
             values = integers(printed) or ((printed.value,) if isinstance(printed.value, int) else ())
             for value in values:
-                within = [contains(interval, value, example.environment) for interval in intervals]
+                within = [contains(interval, value, example.given) for interval in intervals]
                 if True in within or None in within:
                     continue
-                found = f"{value}, outside {_evaluated(intervals[0], example.environment)}"
+                found = f"{value}, outside {_evaluated(intervals[0], example.given)}"
                 expected, why = f"a value in {intervals[0].text}", f"the section {name}"
                 yield Remark("example-range", f"{example.number}/{name}", named(name, printed), found, expected, why)
                 break
 
 
-def _evaluated(interval: PrintedInterval, environment: Environment) -> str:
-    low, high = (str(number_of(bound)[0](environment)) for bound in (interval.low, interval.high))
+def _evaluated(interval: PrintedInterval, given: Given) -> str:
+    low, high = (str(number_of(bound)[0](given)) for bound in (interval.low, interval.high))
     return msgspec.structs.replace(interval, low=low, high=high).text
 
 
@@ -398,10 +398,9 @@ def _formulas(subject: PageSubject) -> Remarks:
         formula = printed.formula
         for example in subject.examples:
             sizes = example.sizes.get(formula.target)
-            environment = example.environment
-            if sizes is None or not formula.names <= environment.names:
+            if sizes is None or not formula.names <= example.given.keys():
                 continue  # the example leaves out what the formula needs
-            given, gives = formula.outcome(environment, len(sizes))
+            given, gives = formula.outcome(example.given, len(sizes))
             value = example.tensors[formula.target].sizes
             if given != sizes and value is not None:
                 spot = named(f"{formula.target}.Sizes", value)

@@ -28,6 +28,8 @@ from dml_conformance.spec.operator import slots
 from dml_conformance.spec.tensor import braces
 
 Sizes = tuple[int, ...]
+# What an example gives a formula, by name: attributes, the entries of arrays, and the sizes of tensors.
+Given = Mapping[str, int | Sizes]
 
 _TOKEN = re.compile(r"//[^\n]*|\s+|(\.\.\.|…|\.\.|[A-Za-z_]\w*|\d+|[{}\[\](),.;=+\-*/%])", re.ASCII)
 _TARGET = re.compile(r"([A-Za-z_]\w*)\s*\.\s*Sizes\s*(?:\[\s*[A-Za-z_]\w*\s*\]\s*)?=(?!=)", re.ASCII)
@@ -51,52 +53,17 @@ class NoValue(ValueError):
     """A formula that has no value on an example: an index outside a tensor, a name that the example does not have."""
 
 
-@dataclass(frozen=True)
-class Environment:
-    """What an example gives a formula.
-
-    Attributes:
-        numbers: attributes by name.
-        lists: array attributes by name.
-        sizes: sizes of the tensors by name.
-    """
-
-    numbers: Mapping[str, int]
-    lists: Mapping[str, Sizes]
-    sizes: Mapping[str, Sizes]
-
-    @classmethod
-    def of(cls, desc: Any) -> Environment:
-        """The values of a descriptor under the names of its fields, sizes under those of its slots."""
-        values = {field: getattr(desc, field.attribute) for field in desc.fields}
-        arrays = {field: value for field, value in values.items() if field.count_field and value is not None}
-        lists = {field.name: value for field, value in arrays.items() if not field.is_tensor}
-        numbers = {field.name: value for field, value in values.items() if isinstance(value, int)}
-        numbers |= {field.count_field: len(value) for field, value in arrays.items()}
-        return cls(numbers, lists, {slot.name: slot.tensor.sizes for slot in slots(desc)})
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Everything that has a value."""
-        return frozenset((*self.numbers, *self.lists, *self.sizes))
-
-    def with_number(self, name: str, value: int) -> Environment:
-        return Environment({**self.numbers, name: value}, self.lists, self.sizes)
-
-    def number(self, name: str) -> int:
-        if name not in self.numbers:
-            raise NoValue(f"{name} has no value")
-        return self.numbers[name]
-
-    def elements(self, name: str) -> Sizes:
-        """Sizes of a tensor, or the entries of an array."""
-        found = self.sizes.get(name, self.lists.get(name))
-        if found is None:
-            raise NoValue(f"{name} has no value")
-        return found
+def given_by(desc: Any) -> dict[str, int | Sizes]:
+    """What a descriptor gives a formula: its numbers and arrays by their fields, its sizes by their slots."""
+    values = {field: getattr(desc, field.attribute) for field in desc.fields}
+    arrays = {field: value for field, value in values.items() if field.count_field and value is not None}
+    given = {field.name: value for field, value in values.items() if isinstance(value, int)}
+    given |= {field.name: value for field, value in arrays.items() if not field.is_tensor}
+    given |= {field.count_field: len(value) for field, value in arrays.items()}
+    return given | {slot.name: slot.tensor.sizes for slot in slots(desc)}
 
 
-Number = Callable[[Environment], int]
+Number = Callable[[Given], int]
 
 
 @dataclass(frozen=True)
@@ -119,7 +86,7 @@ class Formula:
     parts: tuple[ast.expr, ...] = field(repr=False)
     index: str
 
-    def sizes(self, environment: Environment, count: int) -> Sizes:
+    def sizes(self, given: Given, count: int) -> Sizes:
         """The sizes that it gives, from what an example gives and the dimensions of the tensor.
 
         Joined parts are right-aligned to these: leading ones are added, or left out where there are too many; nothing
@@ -129,19 +96,19 @@ class Formula:
             NoValue: the formula has none there.
         """
         for name, number in self.lets:
-            environment = environment.with_number(name, _number(number, environment))
+            given = {**given, name: _number(number, given)}
         if not self.index:
-            return right_aligned(sum((_part(part, environment) for part in self.parts), ()), count)
-        counts = {name: len(environment.elements(name)) for name in _indexed_by(self.index, self.parts[0])}
+            return right_aligned(sum((_part(part, given) for part in self.parts), ()), count)
+        counts = {name: len(_elements(name, given)) for name in _indexed_by(self.index, self.parts[0])}
         if len(set(counts.values())) > 1:
             raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
         dimensions = next(iter(counts.values()), count)
-        return tuple(_number(self.parts[0], environment.with_number(self.index, i)) for i in range(dimensions))
+        return tuple(_number(self.parts[0], {**given, self.index: i}) for i in range(dimensions))
 
-    def outcome(self, environment: Environment, count: int) -> tuple[Sizes | None, str]:
+    def outcome(self, given: Given, count: int) -> tuple[Sizes | None, str]:
         """The sizes on an example, and what to call them: `{2,3}`, or why there are none."""
         try:
-            sizes = self.sizes(environment, count)
+            sizes = self.sizes(given, count)
         except NoValue as error:
             return None, f"no sizes: {error}"
         return sizes, braces(sizes)
@@ -215,10 +182,10 @@ def number_of(text: str) -> tuple[Number, frozenset[str]]:
     return partial(_number, node), _names_in(node)
 
 
-def contains(interval: Interval, value: int, environment: Environment) -> bool | None:
+def contains(interval: Interval, value: int, given: Given) -> bool | None:
     """Whether an interval has a value on an example; None where its bounds have no value there."""
     try:
-        low, high = (number_of(bound)[0](environment) for bound in (interval.low, interval.high))
+        low, high = (number_of(bound)[0](given) for bound in (interval.low, interval.high))
     except (FormulaError, NoValue):
         return None
     return value in range(low + (not interval.low_closed), high + interval.high_closed)
@@ -315,40 +282,51 @@ def _indexed_by(index: str, number: ast.expr) -> set[str]:
     return {_owner(node.value) for node in subscripts if isinstance(node.slice, ast.Name) and node.slice.id == index}
 
 
-def _part(node: ast.expr, of: Environment) -> Sizes:
+def _elements(name: str, given: Given) -> Sizes:
+    """Sizes of a tensor, or the entries of an array."""
+    elements = given.get(name)
+    if not isinstance(elements, tuple):
+        raise NoValue(f"{name} has no value")
+    return elements
+
+
+def _part(node: ast.expr, given: Given) -> Sizes:
     """A part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
     match node:
         case ast.Constant(value=None):
             return ()  # right-aligning adds them
         case ast.Attribute(attr="Sizes"):
-            return of.elements(_owner(node))
+            return _elements(_owner(node), given)
         case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as low, upper=ast.expr() as high)):
-            elements, first, end = of.elements(_owner(value)), _number(low, of), _number(high, of)
+            elements, first, end = _elements(_owner(value), given), _number(low, given), _number(high, given)
             if not 0 <= first <= end <= len(elements):
                 raise NoValue(f"{_owner(value)} has no entries {first} .. {end}, it has {len(elements)}")
             return elements[first:end]
-    return (_number(node, of),)
+    return (_number(node, given),)
 
 
-def _number(node: ast.expr, of: Environment) -> int:
+def _number(node: ast.expr, given: Given) -> int:
     match node:
         case ast.Constant(value=int(constant)):
             return constant
         case ast.Name(id=name):
-            return of.number(name)
+            value = given.get(name)
+            if not isinstance(value, int):
+                raise NoValue(f"{name} has no value")
+            return value
         case ast.UnaryOp(op=sign, operand=operand):
-            return -_number(operand, of) if isinstance(sign, ast.USub) else _number(operand, of)
+            return -_number(operand, given) if isinstance(sign, ast.USub) else _number(operand, given)
         case ast.BinOp(left=left, op=sign, right=right):
-            result = _CALCULATIONS[type(sign)](_number(left, of), _number(right, of))
+            result = _CALCULATIONS[type(sign)](_number(left, given), _number(right, given))
             if abs(result) >= _LARGEST:
                 raise NoValue("it comes to more than 64 bits")
             return result
         case ast.Subscript(value=value, slice=place):
-            elements, index = of.elements(_owner(value)), _number(place, of)
+            elements, index = _elements(_owner(value), given), _number(place, given)
             if not 0 <= index < len(elements):
                 raise NoValue(f"{_owner(value)} has no entry {index}, it has {len(elements)}")
             return elements[index]
-    return len(of.elements(_owner(node)))  # its DimensionCount
+    return len(_elements(_owner(node), given))  # its DimensionCount
 
 
 def _spaced(tokens: list[str]) -> str:

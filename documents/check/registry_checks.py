@@ -8,12 +8,12 @@ erratum corrects them, the finding links to the erratum.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.formulas import Environment, Formula, FormulaError, contains, number_of
+from dml_conformance.documents.check.formulas import FormulaError, Sizes, contains, given_by, number_of
 from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -31,7 +31,7 @@ from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.field_kinds import UINT
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support
+from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support, slots
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Outcome, decide
@@ -215,8 +215,8 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             continue
         differing = _first_difference(intervals[0], spec, field)
         if differing is not None:
-            value, environment, refused = differing
-            shown = ", ".join(f"{n}.DimensionCount {len(sizes)}" for n, sizes in environment.sizes.items())
+            value, tensors, refused = differing
+            shown = ", ".join(f"{name}.DimensionCount {len(sizes)}" for name, sizes in tensors.items())
             bounding = (rule for rule in spec.own_rules if rule.category is Category.ATTRIBUTES)
             rules = [rule.id for rule in bounding if rule.source.section == field.name]
             words = ("allowed", "refused") if refused else ("refused", "allowed")
@@ -229,28 +229,21 @@ def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Formulas that no example of the page has all names for, on descriptors that are made for the operator."""
     for printed in subject.formulas:
         formula = printed.formula
-        if any(formula.names <= e.environment.names and formula.target in e.sizes for e in subject.examples):
+        if any(formula.names <= e.given.keys() and formula.target in e.sizes for e in subject.examples):
             continue
         cases = (numbered_case(0, spec.name, HIGHEST, number) for number in range(_MOST_CASES))
-        for environment in (Environment.of(case.desc) for case in cases if case.outcome is Outcome.ACCEPT):
-            sizes = environment.sizes.get(formula.target)
-            if sizes is None or not formula.names <= environment.names:
+        for given in (given_by(case.desc) for case in cases if case.outcome is Outcome.ACCEPT):
+            sizes = given.get(formula.target)
+            if not isinstance(sizes, tuple) or not formula.names <= given.keys():
                 continue
-            given, gives = formula.outcome(environment, len(sizes))
-            if given != sizes:
-                what = ", ".join(f"{name} {value}" for name, value in _meant_by(formula, environment))
+            computed, gives = formula.outcome(given, len(sizes))
+            if computed != sizes:
+                values = {name: given[name] for name in sorted(formula.names)}
+                texts = (f"{name} {v if isinstance(v, int) else braces(v)}" for name, v in values.items())
+                what = ", ".join(texts)
                 spot = Spot(printed.place, formula.text)
                 yield Remark("registry-formula", formula.target, spot, f"{gives} for {what}", braces(sizes))
                 break
-
-
-def _meant_by(formula: Formula, environment: Environment) -> Iterator[tuple[str, str]]:
-    """The names in a formula and what they stand for."""
-    for name in sorted(formula.names):
-        if name in environment.numbers:
-            yield name, str(environment.numbers[name])
-        else:
-            yield name, braces(environment.elements(name))
 
 
 def _readable(subject: PageSubject, interval: Interval) -> bool:
@@ -261,21 +254,23 @@ def _readable(subject: PageSubject, interval: Interval) -> bool:
     return names <= set(subject.fields)
 
 
-def _first_difference(interval: Interval, spec: OperatorSpec, field: Field) -> tuple[int, Environment, bool] | None:
+def _first_difference(
+    interval: Interval, spec: OperatorSpec, field: Field
+) -> tuple[int, Mapping[str, Sizes], bool] | None:
     """A value that the printed interval and the rules on a field decide differently on.
 
     Tried on the worked examples of the specification, in the place of the field's own value: every value up to two
     above the dimension counts. Only rules on attributes that name the field count, and none that the pages leave open.
 
     Returns:
-        The value, the example's other values, and whether the rules refuse it.
+        The value, the sizes of the example's tensors, and whether the rules refuse it.
     """
     for example in examples().values():
         if example.operator != spec.name:
             continue
         desc: Any = example.with_types()
-        environment = Environment.of(desc)
-        most = max(len(sizes) for sizes in environment.sizes.values()) + 2
+        tensors = {slot.name: slot.tensor.sizes for slot in slots(desc)}
+        most = max(map(len, tensors.values())) + 2
         for value in range(most + 1):
             decision = decide(msgspec.structs.replace(desc, **{field.attribute: value}), HIGHEST)
             refused = any(
@@ -284,9 +279,9 @@ def _first_difference(interval: Interval, spec: OperatorSpec, field: Field) -> t
                 and violation.where.startswith(field.name)
                 for violation in decision.violations
             )
-            allowed = contains(interval, value, environment.with_number(field.name, value))
+            allowed = contains(interval, value, {**given_by(desc), field.name: value})
             if allowed is not None and allowed is refused:
-                return value, environment, refused
+                return value, tensors, refused
     return None
 
 

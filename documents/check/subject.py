@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.documents.check.formulas import (
-    Environment,
     Formula,
     FormulaError,
+    Given,
     formula_in_code,
     formula_in_prose,
 )
@@ -196,14 +196,10 @@ class WorkedExample:
                 yield f"{name}.{part}", value
 
     @cached_property
-    def environment(self) -> Environment:
+    def given(self) -> Given:
         """What the example gives a formula."""
-        arrays = {name: integers(value) for name, value in self.attributes.items()}
-        return Environment(
-            {name: v.value for name, v in self.attributes.items() if isinstance(v.value, int)},
-            {name: values for name, values in arrays.items() if values is not None},
-            self.sizes,
-        )
+        values = {n: v.value if isinstance(v.value, int) else integers(v) for n, v in self.attributes.items()}
+        return {name: value for name, value in {**values, **self.sizes}.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from dml_conformance.conformance import schemas
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents import reference_run
-from dml_conformance.documents.check.formulas import Environment, number_of
+from dml_conformance.documents.check.formulas import given_by, number_of
 from dml_conformance.documents.errata import (
     ErrataDocument,
     ErratumEntry,
@@ -86,7 +86,7 @@ def test_a_proposed_formula_gives_the_sizes_of_all_examples(name: str) -> None:
         desc: Any = example.with_types()
         sizes, of_indices = desc.input_tensor.sizes, desc.indices_tensor.sizes
         first, _ = number_of(start[1])
-        segment = sizes[first(Environment.of(desc).with_number("indexTupleSize", of_indices[-1])) :]
+        segment = sizes[first({**given_by(desc), "indexTupleSize": of_indices[-1]}) :]
         joined = (*of_indices[len(of_indices) - desc.indices_dimension_count : -1], *segment)
         printed = desc.output_tensor.sizes
         assert (1,) * (len(printed) - len(joined)) + joined == printed, example.id

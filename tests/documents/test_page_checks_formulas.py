@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from dml_conformance.documents.check.formulas import (
-    Environment,
     FormulaError,
     NoValue,
     formula_in_code,
@@ -13,11 +12,14 @@ from dml_conformance.documents.check.formulas import (
     number_of,
 )
 
-GIVEN = Environment(
-    {"Axis": 1, "Count": 2},
-    {"Repeats": (1, 2, 3)},
-    {"InputTensor": (2, 3, 4), "IndicesTensor": (5, 6), "OutputTensor": (2, 6, 12)},
-)
+GIVEN = {
+    "Axis": 1,
+    "Count": 2,
+    "Repeats": (1, 2, 3),
+    "InputTensor": (2, 3, 4),
+    "IndicesTensor": (5, 6),
+    "OutputTensor": (2, 6, 12),
+}
 
 
 @pytest.mark.parametrize(
