@@ -394,8 +394,8 @@ def _comments(subject: PageSubject, example: WorkedExample) -> Remarks:
 
 def _formulas(subject: PageSubject) -> Remarks:
     """Examples whose sizes are not those that the printed formulas give."""
-    for printed in subject.formulas:
-        formula = printed.formula
+    for formula, place in subject.formulas:
+        cited = f"the formula in line {place.line}: {' '.join(formula.text.split())}"
         for example in subject.examples:
             sizes = example.sizes.get(formula.target)
             if sizes is None or not formula.names <= example.given.keys():
@@ -406,4 +406,4 @@ def _formulas(subject: PageSubject) -> Remarks:
                 spot = named(f"{formula.target}.Sizes", value)
                 found = f"the example has {braces(sizes)}, the formula gives {gives}"
                 where = f"{example.number}/{formula.target}"
-                yield Remark("example-formula", where, spot, found, "the same from both", printed.cited)
+                yield Remark("example-formula", where, spot, found, "the same from both", cited)

@@ -30,7 +30,7 @@ from dml_conformance.documents.check.table_checks import counts_text, types_text
 from dml_conformance.documents.read.model import Interval
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.field_kinds import UINT
-from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.spec.levels import HIGHEST, LOWEST
 from dml_conformance.spec.operator import Field, OperatorSpec, Role, Support, slots
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import braces
@@ -97,22 +97,24 @@ def _tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Introduction and tables: those of all levels up to the page's own newest; an older edition lacks those above."""
     differing = [*_known_tables(subject, spec), *_known_rows(subject, spec)]
     yield from differing
-    newer, others = _missing_levels(subject, spec)
-    for level in others:
-        why = f"{_WHY}; an older edition would have it, since it has newer ones"
-        yield _no_table("registry-table-missing", subject, level, why)
     yield from _missing_in_variants(subject, spec)
-    for level in newer:
-        if differing or others:
-            why = f"{_WHY}; an older edition would agree in everything older"
-            yield _no_table("registry-table-missing", subject, level, why)
-        else:
-            why = f"all that it has up to {max(subject.table_at)} agrees: an older edition"
-            yield _no_table("older-edition", subject, level, why)
-    newest = max(spec.tables)
+    has, newest = set(subject.table_at), max(subject.table_at, default=LOWEST)
+    # Of a table whose level cannot be read, that may be the one that is missing.
+    is_readable = has and all(table.level is not None for table in subject.tables)
+    is_whole = is_readable and len(subject.tables) == len(subject.page.tables)
+    missing = sorted(set(spec.tables) - has) if is_whole else []
+    is_older = not differing and all(level > newest for level in missing)
+    for level in missing:
+        why = f"{_WHY}; an older edition would agree in everything older"
+        if is_older:
+            why = f"all that it has up to {newest} agrees: an older edition"
+        elif level < newest:
+            why = f"{_WHY}; an older edition would have it, since it has newer ones"
+        check, heading = "older-edition" if is_older else "registry-table-missing", subject.page.tables[0].heading
+        yield Remark(check, level.label, heading, f"no table of {level}", f"a table of {level}", why)
     for level, table in subject.table_at.items():
-        if level > newest:
-            found, expected = f"a table of {level}", f"{newest} as the newest"
+        if level > max(spec.tables):
+            found, expected = f"a table of {level}", f"{max(spec.tables)} as the newest"
             why = f"{_WHY}, which may be older than the page"
             yield Remark("newer-edition", level.label, table.heading, found, expected, why)
 
@@ -129,16 +131,6 @@ def _known_tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             yield Remark("registry-table-unknown", level.label, table.heading, f"a table of {level}", expected)
 
 
-def _missing_levels(subject: PageSubject, spec: OperatorSpec) -> tuple[list[Level], list[Level]]:
-    """The levels of the registry's tables that the page has none for: those above its newest, and the others."""
-    has = set(subject.table_at)
-    readable = [table for table in subject.tables if table.level is not None]
-    if not has or len(readable) < len(subject.page.tables):
-        return [], []  # the one that is missing may be one whose level cannot be read
-    missing = sorted(set(spec.tables) - has)
-    return [level for level in missing if level > max(has)], [level for level in missing if level < max(has)]
-
-
 def _missing_in_variants(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Of the levels that other variants have on the page, and the functions that the variant is for in the registry."""
     has = {level for tables in subject.series for level in tables}
@@ -150,11 +142,6 @@ def _missing_in_variants(subject: PageSubject, spec: OperatorSpec) -> Remarks:
         for level in sorted(set.union(set(), *known) & has - tables.keys()):
             found, expected = f"no table of {level} {variant}", f"a table of {level}, which its functions have"
             yield Remark("registry-table-missing", f"{level} {variant}", first.heading, found, expected)
-
-
-def _no_table(check: str, subject: PageSubject, level: Level, why: str) -> Remark:
-    heading = subject.page.tables[0].heading
-    return Remark(check, level.label, heading, f"no table of {level}", f"a table of {level}", why)
 
 
 def _known_rows(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -227,8 +214,7 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
 
 def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     """Formulas that no example of the page has all names for, on descriptors that are made for the operator."""
-    for printed in subject.formulas:
-        formula = printed.formula
+    for formula, place in subject.formulas:
         if any(formula.names <= e.given.keys() and formula.target in e.sizes for e in subject.examples):
             continue
         cases = (numbered_case(0, spec.name, HIGHEST, number) for number in range(_MOST_CASES))
@@ -241,7 +227,7 @@ def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
                 values = {name: given[name] for name in sorted(formula.names)}
                 texts = (f"{name} {v if isinstance(v, int) else braces(v)}" for name, v in values.items())
                 what = ", ".join(texts)
-                spot = Spot(printed.place, formula.text)
+                spot = Spot(place, formula.text)
                 yield Remark("registry-formula", formula.target, spot, f"{gives} for {what}", braces(sizes))
                 break
 

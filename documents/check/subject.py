@@ -22,6 +22,7 @@ from dml_conformance.documents.check.formulas import (
 )
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import (
+    CodeBlock,
     Declaration,
     ExampleTensor,
     FieldSection,
@@ -202,18 +203,6 @@ class WorkedExample:
         return {name: value for name, value in {**values, **self.sizes}.items() if value is not None}
 
 
-@dataclass(frozen=True)
-class PrintedFormula:
-    """A formula with where it stands."""
-
-    formula: Formula
-    place: Place
-
-    @property
-    def cited(self) -> str:
-        return f"the formula in line {self.place.line}: {' '.join(self.formula.text.split())}"
-
-
 class Misspelling(NamedTuple):
     """A name of a field that is misspelt.
 
@@ -387,9 +376,12 @@ class PageSubject:
         return tuple(self._worked(example) for example in self.page.examples)
 
     @cached_property
-    def formulas(self) -> tuple[PrintedFormula, ...]:
+    def formulas(self) -> tuple[tuple[Formula, Place], ...]:
         """The formulas that give a tensor's sizes: the blocks of code, then those within sentences."""
-        return (*self._formulas_in_code(), *self._formulas_in_prose())
+        found = [(_formula(block), block.place) for block in self.page.code_blocks if block.role == "formula"]
+        texts = (quoted for member in self.page.members for quoted in member.text)
+        found += ((formula_in_prose(quoted.english), quoted.place) for quoted in texts)
+        return tuple((formula, place) for formula, place in found if formula is not None)
 
     def mentions(self, text: str) -> Iterator[Mention]:
         """The fields and properties named in a text.
@@ -436,21 +428,12 @@ class PageSubject:
             return WorkedExample(example, {**tensors, free[0]: stray[0]}, ((stray[0], free[0]),))
         return WorkedExample(example, tensors, tuple((tensor, None) for tensor in stray))
 
-    def _formulas_in_code(self) -> Iterator[PrintedFormula]:
-        for block in self.page.code_blocks:
-            try:
-                formula = formula_in_code(block.text) if block.role == "formula" else None
-            except FormulaError:
-                continue  # in another grammar
-            if formula is not None:
-                yield PrintedFormula(formula, block.place)
 
-    def _formulas_in_prose(self) -> Iterator[PrintedFormula]:
-        for member in self.page.members:
-            for quoted in member.text:
-                formula = formula_in_prose(quoted.english)
-                if formula is not None:
-                    yield PrintedFormula(formula, quoted.place)
+def _formula(block: CodeBlock) -> Formula | None:
+    try:
+        return formula_in_code(block.text)
+    except FormulaError:
+        return None  # in another grammar
 
 
 def heading_of(member: FieldSection) -> Spot:

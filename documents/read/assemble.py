@@ -46,16 +46,6 @@ from dml_conformance.documents.read.syntax import (
 )
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
-_UID = re.compile(r"([A-Z]{2}):\w+\.(\S+)")
-_KINDS_OF_PAGE = {
-    "NS": "the structure",
-    "NE": "the enumeration",
-    "NF": "the function or method",
-    "NN": "the interface",
-    "NC": "the callback function",
-    "NL": "the class",
-    "NA": "the header",
-}
 _C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
 _TYPE_LINE = re.compile(r"([^:]{1,30}):\s*(\S.*)")
 _LONGEST_FRAGMENT = 120
@@ -152,16 +142,12 @@ class _Assembler:
 
     def _no_operator(self, path: str, title: Piece | None) -> str:
         expected = "expected a page on an operator, with a structure DML_…_OPERATOR_DESC in its title or syntax block"
-        uid = _UID.match(self.contents.front_matter.get("UID", ""))
-        if uid is not None:
-            found = f"it is on {_KINDS_OF_PAGE.get(uid.group(1), 'something else')}, {uid.group(2)[:80]}"
-        elif self.contents.front_matter.get("title"):
-            found = f"it seems to be a guide or overview, “{self.contents.front_matter['title'][:80]}”"
-        elif title is not None:
-            found = f"its title is “{title.text[:80]}”"
-        else:
-            first = next((line.strip() for line in self.document.lines if line.strip()), "")
-            found = f"it starts with “{first[:80]}”"
+        front = self.contents.front_matter
+        first = next(line.strip() for line in self.document.lines if line.strip())
+        named = (
+            front.get("UID", "").rpartition(".")[2] or front.get("title") or (first if title is None else title.text)
+        )
+        found = f"it is on “{named[:80]}”" if title is not None or front else f"it starts with “{named[:80]}”"
         return f"{path} is not a page on an operator: {found}; {expected}: give the operator's own page"
 
     def _block(self, block: Block, index: int) -> None:

@@ -37,22 +37,6 @@ def texts_in(page: Page, section: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("uid", "words"),
-    [
-        ("NN:directml.IDMLDevice", "it is on the interface, IDMLDevice;"),
-        ("NC:directml.CALLBACK", "it is on the callback function, CALLBACK;"),
-        ("NL:directml.Graph", "it is on the class, Graph;"),
-        ("NA:directml.directml", "it is on the header, directml;"),
-        ("XY:directml.Thing", "it is on something else, Thing;"),
-    ],
-)
-def test_a_page_on_something_else_is_refused_by_what_it_is_on(uid: str, words: str) -> None:
-    with pytest.raises(PageError) as caught:
-        parsed(f"---\nUID: {uid}\n---\n# a\n")
-    assert words in str(caught.value)
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "---\ntitle: DML_X_OPERATOR_DESC\n---\n\n## Members\n",
