@@ -29,8 +29,9 @@ from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
+from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.tensor import braces
-from dml_conformance.spec.validator import Decision, Outcome, Violation, decide
+from dml_conformance.spec.validator import Decision, Outcome, decide
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one

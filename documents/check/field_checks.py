@@ -108,9 +108,7 @@ def _fields(subject: PageSubject) -> Remarks:
     if not page.declarations and not subject.is_source:
         found, expected = "no declaration of the structure that could be read", "a syntax block with the fields, their"
         yield Remark("syntax-missing", "syntax", subject.top, found, f"{expected} types and their order")
-    for wrong in subject.misspelt:
-        spot = Spot(wrong.place, wrong.name)
-        yield Remark("field-misspelt", f"{wrong.part}/{wrong.meant}", spot, wrong.name, wrong.meant)
+    yield from subject.misspelt
     for again in repeated(page.declarations, lambda declaration: declaration.name):
         yield Remark("field-twice", again.name, again, "declared again", "one declaration", "the lines above it")
     for name, declaration in ((d.name, d) for d in page.declarations):

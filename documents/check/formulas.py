@@ -263,8 +263,9 @@ def _names_in(node: ast.expr, *, is_part: bool = False) -> frozenset[str]:
                 raise FormulaError(f"{name}.Sizes are several numbers")
             return frozenset({name})
         case ast.Subscript(value=ast.Name() | ast.Attribute(value=ast.Name(), attr="Sizes") as elements, slice=place):
-            is_slice = isinstance(place, ast.Slice) and place.lower is not None and place.upper is not None
-            places = (place.lower, place.upper) if is_slice and is_part else (place,)
+            places: tuple[ast.expr, ...] = (place,)
+            if is_part and isinstance(place, ast.Slice) and place.lower is not None and place.upper is not None:
+                places = (place.lower, place.upper)
             return frozenset({_owner(elements)}).union(*map(_names_in, places))
     raise FormulaError("it has something else than numbers, fields, sizes, slices and + - * / %")
 

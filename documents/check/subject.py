@@ -20,6 +20,7 @@ from dml_conformance.documents.check.formulas import (
     formula_in_code,
     formula_in_prose,
 )
+from dml_conformance.documents.check.model import Remark
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import (
     CodeBlock,
@@ -203,33 +204,17 @@ class WorkedExample:
         return {name: value for name, value in {**values, **self.sizes}.items() if value is not None}
 
 
-class Misspelling(NamedTuple):
-    """A name of a field that is misspelt.
-
-    Attributes:
-        part: of the page: `syntax`, `members`, `tables`.
-        name: as it stands there.
-        meant: the name of the field.
-        place: where it stands first.
-    """
-
-    part: str
-    name: str
-    meant: str
-    place: Place
-
-
 @dataclass(frozen=True)
 class PageSubject:
     """A page and what the registry knows of its operator, if anything.
 
     Attributes:
-        misspelt: the names of fields that `page` does not have as they stand in the file.
+        misspelt: what is remarked on names of fields that `page` does not have as they stand in the file.
     """
 
     page: Page
     spec: OperatorSpec | None
-    misspelt: tuple[Misspelling, ...] = ()
+    misspelt: tuple[Remark, ...] = ()
 
     @classmethod
     def of(cls, page: Page) -> PageSubject:
@@ -245,16 +230,16 @@ class PageSubject:
         spec = subject.spec
         known = [d.name for d in subject.declared] if spec is None else [name for name, _ in registered_types(spec)]
         names: dict[tuple[str, str], str] = {}
-        found: list[Misspelling] = []
+        found: list[Remark] = []
 
         def meant(part: str, name: str, at: Place, there: frozenset[str]) -> str:
             if name in known:
                 return name
             if (part, name) not in names and len(names) < _MOST_FIELDS:
                 free = [field for field in known if field not in there]
-                names[part, name] = next(iter(get_close_matches(name, free, 1, _ALIKE)), name)
-                if names[part, name] != name:
-                    found.append(Misspelling(part, name, names[part, name], at))
+                right = names[part, name] = next(iter(get_close_matches(name, free, 1, _ALIKE)), name)
+                if right != name:
+                    found.append(Remark("field-misspelt", f"{part}/{right}", Spot(at, name), name, right))
             return names.get((part, name), name)
 
         replace = msgspec.structs.replace

@@ -101,10 +101,10 @@ def _atom(token: Token) -> int | float | str | None:
     text = text.rstrip("fF")
     if text.lstrip("+-").isdigit():
         return int(text) if len(text) <= 40 else None
-    number = float(text)
-    if isfinite(number):
-        return number
-    return "Infinity" if number > 0 else "-Infinity"
+    real = float(text)
+    if isfinite(real):
+        return real
+    return "Infinity" if real > 0 else "-Infinity"
 
 
 # The name of a tensor in the comment behind its values.
