@@ -85,7 +85,7 @@ def _change_rows(subject: str, of: str, changes: dict[str, list[Any]]) -> Iterat
 def check_command(context: click.Context, format_: str) -> None:
     """Hold tables, rules, formulas, examples and history of the specification against each other.
 
-    Prints every contradiction with the erratum that explains it, then the errata that nothing mechanical can show.
+    Prints every contradiction with the erratum that explains it, then the errata that none of these checks can show.
     Ends with 0 if every contradiction is a known erratum, 1 if there is a new one or a known one no longer appears.
     """
     from dml_conformance.documents.consistency import check_specification
