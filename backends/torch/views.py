@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
@@ -9,6 +10,12 @@ from torch import Tensor
 
 class PlanError(ValueError):
     """An attribute or a shape that the operator cannot work with."""
+
+
+def check_sizes(name: str, tensor: Tensor, wanted: Sequence[int]) -> None:
+    """Raise PlanError where a tensor has other sizes than those."""
+    if tuple(tensor.shape) != tuple(wanted):
+        raise PlanError(f"{name} has sizes {tuple(tensor.shape)}, not {tuple(wanted)}")
 
 
 def batch_dimensions(desc: Any) -> int:

@@ -39,6 +39,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.kernels.plans import Plan
 from dml_conformance.backends.torch.views import PlanError as PlanError  # as every operator raises it
+from dml_conformance.backends.torch.views import check_sizes as check_sizes
 from dml_conformance.spec.levels import Level
 
 Tensors = Mapping[str, Tensor]  # by slot key

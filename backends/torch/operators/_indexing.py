@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels.plans import Plan
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 
 
 def by_indices(
@@ -80,7 +80,22 @@ def take_rows(
 
 
 def valid_axis(desc: Any, source: Tensor) -> int:
-    axis: int = desc.axis
-    if not 0 <= axis < source.dim():
-        raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
-    return axis
+    return valid_axes((desc.axis,), source)[0]
+
+
+def check_off_axis(source: Tensor, indices: Tensor, axis: int) -> None:
+    """Raise PlanError unless indices have the sizes of a tensor off the axis, where torch itself would take fewer."""
+    check_sizes("IndicesTensor", indices, (*source.shape[:axis], indices.shape[axis], *source.shape[axis + 1 :]))
+
+
+def valid_axes(axes: Sequence[int], source: Tensor) -> list[int]:
+    """Axes in order, each once."""
+    if any(axis >= source.dim() for axis in axes):
+        raise PlanError(f"axes {tuple(axes)}, InputTensor has {source.dim()} dimensions")
+    return sorted(set(axes))
+
+
+def rows_along(source: Tensor, axes: Sequence[int]) -> Tensor:
+    """The elements along some axes, in their order, as the last dimension behind all others."""
+    kept = [d for d in range(source.dim()) if d not in axes]
+    return source.permute(*kept, *axes).reshape([source.shape[d] for d in kept] + [-1])

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
 from dml_conformance.backends.torch.operators._order import as_index, comparable
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -19,15 +20,12 @@ _INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
 def arg_reduce(find: Callable[..., Tensor], desc: Any, tensors: Tensors) -> Tensors:
     """The place of an extreme among the elements along Axes; `find` gives the first one along a dimension."""
     source = tensors["input_tensor"]
-    if any(axis >= source.dim() for axis in desc.axes):
-        raise PlanError(f"Axes are {desc.axes}, InputTensor has {source.dim()} dimensions")
-    axes = sorted(set(desc.axes))
-    kept = [d for d in range(source.dim()) if d not in axes]
+    axes = valid_axes(desc.axes, source)
     sizes = [1 if d in axes else n for d, n in enumerate(source.shape)]
     if source.is_meta:
         places = torch.empty(sizes, dtype=torch.int64, device=source.device)
     else:
-        numbers = comparable(source.permute(*kept, *axes)).reshape([source.shape[d] for d in kept] + [-1])
+        numbers = comparable(rows_along(source, axes))
         if getattr(desc, "axis_direction", _INCREASING) == _INCREASING:
             places = find(numbers, -1)
         else:

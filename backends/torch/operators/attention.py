@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.spec.field_kinds import enumeration
 
 _MASK = enumeration("DML_MULTIHEAD_ATTENTION_MASK_TYPE")
@@ -96,8 +96,7 @@ def _heads(desc: Any, tensors: Tensors) -> list[Tensor]:
 
 def _last(tensor: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """The tensor without leading ones."""
-    if tuple(tensor.shape) != (1,) * (tensor.dim() - len(sizes)) + sizes:
-        raise PlanError(f"sizes {tuple(tensor.shape)}, not {sizes}")
+    check_sizes("a tensor", tensor, (1,) * (tensor.dim() - len(sizes)) + sizes)
     return tensor.reshape(sizes)
 
 

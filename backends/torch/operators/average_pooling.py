@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.memory import NUMBERS
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
 
 QUANTIZATION = ("input_scale_tensor", "input_zero_point_tensor", "output_scale_tensor", "output_zero_point_tensor")
@@ -22,9 +22,12 @@ def average_pooling(desc: Any, tensors: Tensors) -> Tensors:
     counts = window_counts(desc, desc.window_size, source.shape[2:])
     if source.is_meta:
         return {"output_tensor": source.new_empty((*source.shape[:2], *counts))}
-    wide = source.float()
-    total = window_view(desc, wide, desc.window_size, counts).sum(tuple(range(2, source.dim())))
-    return {"output_tensor": (total / _divisors(desc, wide, source.shape[2:], counts)).to(source.dtype)}
+    return {"output_tensor": _means(desc, source.float(), counts).to(source.dtype)}
+
+
+def _means(desc: Any, wide: Tensor, counts: Sequence[int]) -> Tensor:
+    total = window_view(desc, wide, desc.window_size, counts).sum(tuple(range(2, wide.dim())))
+    return total / _divisors(desc, wide, wide.shape[2:], counts)
 
 
 def _divisors(desc: Any, like: Tensor, spatial: Sequence[int], counts: Sequence[int]) -> Tensor | int:
@@ -42,8 +45,7 @@ def average_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
     if source.dim() != len(sizes):
         raise PlanError(f"the gradients have {source.dim()} and {len(sizes)} dimensions")
     counts = window_counts(desc, desc.window_size, sizes[2:])
-    if list(source.shape[2:]) != counts:
-        raise PlanError(f"the output has {counts} windows, the input is of {tuple(source.shape)}")
+    check_sizes("InputGradientTensor", source, (*source.shape[:2], *counts))
     if source.is_meta:
         return {"output_gradient_tensor": source.new_empty((*source.shape[:2], *sizes[2:]))}
     wide = source.float()
@@ -59,20 +61,16 @@ def quantized_average_pooling(desc: Any, tensors: Tensors) -> Tensors:
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])
     scale, zero_point, by, added = (_by_channel(tensors.get(name), source) for name in QUANTIZATION)
-    dtype = NUMBERS[desc.output_tensor.data_type]
     if source.is_meta:
-        return {"output_tensor": source.new_empty((*source.shape[:2], *counts), dtype=dtype)}
-    numbers = (source.float() - zero_point) * scale
-    total = window_view(desc, numbers, desc.window_size, counts).sum(tuple(range(2, source.dim())))
-    quotient = torch.round(total / _divisors(desc, numbers, source.shape[2:], counts) / by) + added
-    info = torch.iinfo(dtype)
-    return {"output_tensor": quotient.nan_to_num(0.0, torch.inf, -torch.inf).clamp(info.min, info.max).to(dtype)}
+        return {"output_tensor": source.new_empty((*source.shape[:2], *counts))}
+    means = _means(desc, (source.float() - zero_point) * scale, counts)
+    return {"output_tensor": quantized(means, by, added, desc.output_tensor.data_type)}
 
 
-def _by_channel(found: Tensor | None, source: Tensor) -> Tensor | float:
+def _by_channel(found: Tensor | None, source: Tensor) -> Tensor:
     """A number for all or for each channel, such that it broadcasts; 0 where there is none."""
     if found is None:
-        return 0.0
+        return torch.zeros((), device=source.device)
     by_channel = (1, source.shape[1], *(1,) * (source.dim() - 2))
     if found.numel() > 1 and found.shape != by_channel:
         raise PlanError(f"a scale or zero point has sizes {tuple(found.shape)}")

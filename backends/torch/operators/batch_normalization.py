@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.spec.levels import Level
 
@@ -29,10 +29,10 @@ def inference(desc: Any, tensors: Tensors) -> Tensors:
 def training(desc: Any, tensors: Tensors) -> Tensors:
     """The same with the mean and the variance of the input, which are outputs too."""
     source, scale, bias = (tensors[f"{key}_tensor"] for key in ("input", "scale", "bias"))
-    _check_alike(scale, bias)
+    check_sizes("BiasTensor", bias, scale.shape)
     scale.expand(source.shape)
     if "fused_add_tensor" in tensors:
-        _check_alike(source, tensors["fused_add_tensor"])
+        check_sizes("FusedAddTensor", tensors["fused_add_tensor"], source.shape)
     if source.is_meta:
         return dict(zip(_STATISTICS, (source, scale, scale), strict=True))
     axes, x = _axes(scale), source.float()
@@ -72,8 +72,9 @@ def training_gradients(desc: Any, tensors: Tensors) -> Tensors:
 def _inputs(tensors: Tensors) -> list[Tensor]:
     found = [tensors[f"{key}_tensor"] for key in ("input", "input_gradient", "mean", "variance", "scale")]
     x, gradient, mean, variance, scale = found
-    _check_alike(x, gradient)
-    _check_alike(mean, variance, scale)
+    check_sizes("InputGradientTensor", gradient, x.shape)
+    check_sizes("VarianceTensor", variance, mean.shape)
+    check_sizes("ScaleTensor", scale, mean.shape)
     mean.expand(x.shape)
     return [of.float() for of in found]
 
@@ -97,12 +98,6 @@ def _axes(scale: Tensor) -> list[int]:
 def _mean(x: Tensor, axes: list[int]) -> Tensor:
     """Along axes, of which torch takes none for all."""
     return x.mean(axes, keepdim=True) if axes else x.clone()
-
-
-def _check_alike(first: Tensor, *others: Tensor) -> None:
-    for other in others:
-        if other.shape != first.shape:
-            raise PlanError(f"sizes {tuple(other.shape)}, not {tuple(first.shape)}")
 
 
 def _fault(desc: Any, level: Level) -> str:

@@ -8,10 +8,9 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional
 
-from dml_conformance.backends.torch.memory import NUMBERS
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
-from dml_conformance.backends.torch.operators._quantized import low_32_bits, quantized, shifted
+from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
 from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -53,17 +52,14 @@ def quantized_convolution(desc: Any, tensors: Tensors) -> Tensors:
     )
     assert of_input is not None
     assert of_filter is not None
-    for name in ("input", "filter", "output"):
-        pair = tensors[f"{name}_scale_tensor"], tensors.get(f"{name}_zero_point_tensor")
-        if pair[1] is not None and pair[0].shape != pair[1].shape:
-            raise PlanError(f"a scale of {tuple(pair[0].shape)} and a zero point of {tuple(pair[1].shape)}")
+    check_zero_points(tensors, "input", "filter", "output")
     weights = filters.float() * of_filter.reshape(-1, *(1,) * (filters.dim() - 1))
     found = _forward(desc, source.float() * of_input, weights, made)
     spread = (-1, *(1,) * (source.dim() - 2))
     if "bias_tensor" in tensors:
         bias = tensors["bias_tensor"].reshape(-1).float() * (of_input * of_filter)
         found = found + bias.reshape(spread)
-    return {"output_tensor": quantized(found, scale, zero_point, NUMBERS[desc.output_tensor.data_type])}
+    return {"output_tensor": quantized(found, scale, zero_point, desc.output_tensor.data_type)}
 
 
 def _shifted(tensors: Tensors) -> tuple[Tensor, Tensor]:
@@ -97,8 +93,8 @@ def _made(desc: Any, source: Tensor, filters: Tensor, bias: Tensor | None, backw
     given, made = (filters.shape[0], filters.shape[1] * groups)[:: 1 if backward else -1]
     if source.shape[1] != given:
         raise PlanError(f"{source.shape[1]} channels, the filters take {given}")
-    if bias is not None and bias.shape != (1, made, *(1,) * (source.dim() - 2)):
-        raise PlanError(f"the bias has sizes {tuple(bias.shape)} for {made} channels")
+    if bias is not None:
+        check_sizes("BiasTensor", bias, (1, made, *(1,) * (source.dim() - 2)))
     return int(made)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import valid_axis
 from dml_conformance.spec.field_kinds import enumeration
 
 _DECREASING = enumeration("DML_AXIS_DIRECTION").DECREASING
@@ -18,9 +19,8 @@ _SIGNED = {torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 def _scan(scan: Callable[..., Tensor], empty: int, member: str, desc: Any, tensors: Tensors) -> Tensors:
     """`output[c] = input[c, 0] + ... + input[c]` along Axis, of FLOAT16 in FLOAT32, of integers in 64 bits."""
-    source, axis = tensors["input_tensor"], desc.axis
-    if axis >= source.dim():
-        raise PlanError(f"Axis is {axis}, InputTensor has {source.dim()} dimensions")
+    source = tensors["input_tensor"]
+    axis = valid_axis(desc, source)
     if source.is_meta:
         return {"output_tensor": source}
     dtype = source.dtype

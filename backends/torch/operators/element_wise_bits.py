@@ -15,7 +15,7 @@ from dml_conformance.backends.torch.operators._element_wise import OPERANDS, ope
 
 
 def combine(operation: Callable[[Tensor, Tensor], Tensor], desc: Any, tensors: Tensors) -> Tensors:
-    """BIT_AND, BIT_OR, BIT_XOR: `output[c...] = operation(a[c...], b[c...])`."""
+    """BIT_AND, BIT_OR, BIT_XOR, the shifts: `output[c...] = operation(a[c...], b[c...])`."""
     return {"output_tensor": operation(*operands(tensors))}
 
 
@@ -33,35 +33,30 @@ def count(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": total.to(BITS[desc.output_tensor.data_type.size])}
 
 
-def shift_left(desc: Any, tensors: Tensors) -> Tensors:
-    """BIT_SHIFT_LEFT: `output[c...] = a[c...] << b[c...]`, by the low bits of what is too much."""
-    a, b = operands(tensors)
-    return {"output_tensor": torch.bitwise_left_shift(a, b & _most(a))}
+def shift_left(a: Tensor, b: Tensor) -> Tensor:
+    """`a << b`, by the low bits of what is too much."""
+    return torch.bitwise_left_shift(a, b & (8 * a.itemsize - 1))
 
 
-def shift_right(desc: Any, tensors: Tensors) -> Tensors:
-    """BIT_SHIFT_RIGHT: `output[c...] = a[c...] >> b[c...]`, by the low bits of what is too much.
-
-    The sign of a, which torch would repeat, goes with the first bit.
-    """
-    a, b = operands(tensors)
-    by = b & _most(a)
+def shift_right(a: Tensor, b: Tensor) -> Tensor:
+    """`a >> b`, by the low bits of what is too much; the sign of a, which torch would repeat, goes with the first."""
+    by = b & (8 * a.itemsize - 1)
     halved = torch.bitwise_right_shift(a, 1) & torch.iinfo(a.dtype).max
-    return {"output_tensor": torch.where(by == 0, a, torch.bitwise_right_shift(halved, (by - 1).clamp_min(0)))}
+    return torch.where(by == 0, a, torch.bitwise_right_shift(halved, (by - 1).clamp_min(0)))
 
 
-def _most(a: Tensor) -> int:
-    """The most bits that an element can be shifted by."""
-    return 8 * a.itemsize - 1
-
-
-_ALIKE = ((*OPERANDS, "output_tensor"),)
+_OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "AND": torch.bitwise_and,
+    "OR": torch.bitwise_or,
+    "XOR": torch.bitwise_xor,
+    "SHIFT_LEFT": shift_left,
+    "SHIFT_RIGHT": shift_right,
+}
 OPERATORS = {
-    "ELEMENT_WISE_BIT_AND": TorchOperator(partial(combine, torch.bitwise_and), _ALIKE, alike=True),
-    "ELEMENT_WISE_BIT_OR": TorchOperator(partial(combine, torch.bitwise_or), _ALIKE, alike=True),
-    "ELEMENT_WISE_BIT_XOR": TorchOperator(partial(combine, torch.bitwise_xor), _ALIKE, alike=True),
     "ELEMENT_WISE_BIT_NOT": TorchOperator(invert, alike=True),
     "ELEMENT_WISE_BIT_COUNT": TorchOperator(count, agree=(), alike=True),
-    "ELEMENT_WISE_BIT_SHIFT_LEFT": TorchOperator(shift_left, _ALIKE, alike=True),
-    "ELEMENT_WISE_BIT_SHIFT_RIGHT": TorchOperator(shift_right, _ALIKE, alike=True),
+    **{
+        f"ELEMENT_WISE_BIT_{name}": TorchOperator(partial(combine, of), ((*OPERANDS, "output_tensor"),), alike=True)
+        for name, of in _OPERATIONS.items()
+    },
 }

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import operands
 from dml_conformance.backends.torch.operators._numbers import widen
+from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
@@ -35,22 +35,11 @@ def quantized_add(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": quantized(total, scale, zero_point, desc.output_tensor.data_type)}
 
 
-def _number(tensors: Tensors, name: str, quantized: Tensor) -> Tensor:
+def _number(tensors: Tensors, name: str, source: Tensor) -> Tensor:
     """`(x - zero point) * scale`."""
     zero_point = tensors.get(f"{name}_zero_point_tensor")
-    difference = quantized.to(torch.float32) if zero_point is None else quantized.to(torch.float32) - zero_point
+    difference = source.float() if zero_point is None else source.float() - zero_point
     return difference * tensors[f"{name}_scale_tensor"]
-
-
-def quantized(source: Tensor, scale: Tensor, zero_point: Tensor | None, data_type: DataType) -> Tensor:
-    """`clamp(round(source / scale) + zero_point, least, largest)`, in FLOAT32."""
-    assert data_type.limits is not None
-    if source.is_meta:
-        return source
-    quotient = torch.round(source / scale.to(torch.float32))
-    if zero_point is not None:
-        quotient = quotient + zero_point.to(torch.float32)
-    return torch.clamp(quotient.nan_to_num(0.0, torch.inf, -torch.inf), *data_type.limits).to(NUMBERS[data_type])
 
 
 def dequantize(desc: Any, tensors: Tensors) -> Tensors:

@@ -8,16 +8,13 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
-from dml_conformance.backends.torch.operators import PlanError
-from dml_conformance.backends.torch.operators._indexing import by_indices, in_range, valid_axis
+from dml_conformance.backends.torch.operators._indexing import by_indices, check_off_axis, in_range, valid_axis
 
 
 def gather_elements(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:
     """GATHER_ELEMENTS: `output[..., i, ...] = input[..., indices[..., i, ...], ...]`."""
     axis = valid_axis(desc, source)
-    for d, (size, index_size) in enumerate(zip(source.shape, indices.shape, strict=True)):
-        if d != axis and size != index_size:  # torch.gather itself would take fewer indices than elements
-            raise PlanError(f"dimension {d} has size {size} in InputTensor, {index_size} in IndicesTensor")
+    check_off_axis(source, indices, axis)
     return torch.gather(source, axis, in_range(indices, source.shape[axis]), out=out)
 
 

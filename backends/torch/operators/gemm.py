@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import ALONG_AXES, activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -22,8 +22,8 @@ def gemm(desc: Any, tensors: Tensors) -> Tensors:
     if a.shape[:-2] != b.shape[:-2]:
         raise PlanError(f"a batch of {tuple(a.shape[:-2])} and one of {tuple(b.shape[:-2])}")
     found, c = torch.matmul(a.float(), b.float()), tensors.get("c_tensor")
-    if c is not None and c.shape != found.shape:
-        raise PlanError(f"CTensor has sizes {tuple(c.shape)}, the product {tuple(found.shape)}")
+    if c is not None:
+        check_sizes("CTensor", c, found.shape)
     if found.is_meta:  # most activations fit any sizes
         along_axes = getattr(desc.fused_activation, "operator", "") in ALONG_AXES
         return {"output_tensor": activated(desc.fused_activation, found) if along_axes else found}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 
 _GRADIENTS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
 
@@ -26,8 +26,7 @@ def gradient(desc: Any, tensors: Tensors) -> Tensors:
     """What torch's autograd makes of the same steps."""
     source, incoming = tensors["input_tensor"], tensors["input_gradient_tensor"]
     _check(desc, source)
-    if source.shape != incoming.shape:
-        raise PlanError(f"sizes {tuple(source.shape)} and {tuple(incoming.shape)} are not the same")
+    check_sizes("InputGradientTensor", incoming, source.shape)
     if source.is_meta:
         return {"output_gradient_tensor": torch.empty_like(source)}
     with torch.inference_mode(False), torch.enable_grad():

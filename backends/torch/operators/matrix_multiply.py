@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.memory import NUMBERS
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._quantized import low_32_bits, quantized, shifted
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
 
 _INTEGERS = frozenset({"a_tensor", "a_zero_point_tensor", "b_tensor", "b_zero_point_tensor"})
 _SCALES = frozenset({"a_scale_tensor", "b_scale_tensor"})
@@ -24,22 +23,20 @@ def multiply_integer(desc: Any, tensors: Tensors) -> Tensors:
 
 def quantized_multiply(desc: Any, tensors: Tensors) -> Tensors:
     """The product of what A and B stand for, in FLOAT32, as integers that stand for it."""
-    _check_scales(tensors, "a", "b", "output")
+    check_zero_points(tensors, "a", "b", "output")
     a, b = _dequantized(tensors)
     product = torch.matmul(a, b)
     scale, zero_point = (_beside(tensors, f"output_{name}_tensor", product, -2) for name in ("scale", "zero_point"))
-    return {"output_tensor": quantized(product, scale, zero_point, NUMBERS[desc.output_tensor.data_type])}
+    return {"output_tensor": quantized(product, scale, zero_point, desc.output_tensor.data_type)}
 
 
 def multiply_to_float(desc: Any, tensors: Tensors) -> Tensors:
     """The product of what A and B stand for, in FLOAT32, and a bias."""
-    _check_scales(tensors, "a", "b")
+    check_zero_points(tensors, "a", "b")
     found = torch.matmul(*_dequantized(tensors))
     if "bias_tensor" in tensors:
-        bias = tensors["bias_tensor"]
-        if bias.shape != found.shape:
-            raise PlanError(f"BiasTensor has sizes {tuple(bias.shape)}, the product {tuple(found.shape)}")
-        found = found + bias.float()
+        check_sizes("BiasTensor", tensors["bias_tensor"], found.shape)
+        found = found + tensors["bias_tensor"].float()
     return {"output_tensor": found.to(tensors["a_scale_tensor"].dtype)}
 
 
@@ -79,14 +76,6 @@ def _beside(tensors: Tensors, key: str, matrix: Tensor, axis: int) -> Tensor | N
     if any(size not in (1, most) for size, most in zip(found.shape, each, strict=True)):
         raise PlanError(f"{key} has sizes {tuple(found.shape)} beside {tuple(matrix.shape)}")
     return found.reshape(found.shape[-2:])
-
-
-def _check_scales(tensors: Tensors, *names: str) -> None:
-    """PlanError where a zero point is not for the same rows or columns as its scale."""
-    for name in names:
-        scale, zero_point = tensors[f"{name}_scale_tensor"], tensors.get(f"{name}_zero_point_tensor")
-        if zero_point is not None and zero_point.shape != scale.shape:
-            raise PlanError(f"scales of {tuple(scale.shape)} and zero points of {tuple(zero_point.shape)}")
 
 
 _INTEGER_TYPES = (("a_tensor", "a_zero_point_tensor"), ("b_tensor", "b_zero_point_tensor"))

@@ -7,14 +7,13 @@ from typing import Any
 
 import torch
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 
 
 def max_unpooling(desc: Any, tensors: Tensors) -> Tensors:
     """A scatter into zeros with one place more, behind the output, which takes what has an index out of range."""
     source, indices = tensors["input_tensor"], tensors["indices_tensor"]
-    if source.shape != indices.shape:
-        raise PlanError(f"the indices have sizes {tuple(indices.shape)}, the input {tuple(source.shape)}")
+    check_sizes("IndicesTensor", indices, source.shape)
     sizes = desc.output_tensor.sizes
     count = prod(sizes)
     row = torch.zeros(count + 1, dtype=source.dtype, device=source.device)

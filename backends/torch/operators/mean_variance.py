@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.backends.torch.operators._indexing import valid_axes
 from dml_conformance.spec.levels import Level
 
 _INPUTS = ("input_tensor", "scale_tensor", "bias_tensor")
@@ -30,17 +31,16 @@ def by_root_mean_square(desc: Any, tensors: Tensors) -> Tensors:
 def _normalized(desc: Any, tensors: Tensors, axes: tuple[int, ...], has_mean: bool, has_variance: bool) -> Tensors:
     """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
     source = tensors["input_tensor"]
-    if any(axis >= source.dim() for axis in axes):
-        raise PlanError(f"axes {axes}, InputTensor has {source.dim()} dimensions")
+    along = valid_axes(axes, source)
     scale, bias = (tensors[key].expand(source.shape).float() if key in tensors else None for key in _OPTIONAL)
     if source.is_meta:
         return {"output_tensor": source}
-    found, axes = source.float(), tuple(sorted(set(axes)))
+    found = source.float()
     if has_mean:
-        found = found - (found.mean(axes, keepdim=True) if axes else found)
+        found = found - (found.mean(along, keepdim=True) if along else found)
     if has_variance:
         squares = found.square()
-        variance = squares.mean(axes, keepdim=True) if axes else squares
+        variance = squares.mean(along, keepdim=True) if along else squares
         found = found / (variance + desc.epsilon).sqrt()
     found = found if scale is None else found * scale
     found = found if bias is None else found + bias

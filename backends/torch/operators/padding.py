@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.memory import BITS, NUMBERS
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._scalars import bits_of
 from dml_conformance.backends.torch.operators.slice import check_lengths
-from dml_conformance.spec.datatypes import DataType
 
 CONSTANT, EDGE, REFLECTION, SYMMETRIC, WRAP = range(5)  # of DML_PADDING_MODE
 
@@ -28,7 +26,7 @@ def padding(desc: Any, tensors: Tensors) -> Tensors:
     if source.is_meta:
         return {"output_tensor": torch.empty(sizes, dtype=source.dtype, device=source.device)}
     if desc.padding_mode == CONSTANT:
-        target = torch.full(sizes, fill_bits(desc.padding_value, data_type), dtype=source.dtype, device=source.device)
+        target = torch.full(sizes, bits_of(desc.padding_value, data_type), dtype=source.dtype, device=source.device)
         target[tuple(slice(start, start + size) for start, size in zip(starts, source.shape, strict=True))] = source
         return {"output_tensor": target}
     for axis, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -36,15 +34,6 @@ def padding(desc: Any, tensors: Tensors) -> Tensors:
             places = torch.arange(-start, source.shape[axis] + end, device=source.device)
             source = source.index_select(axis, _inside(places, source.shape[axis], desc.padding_mode))
     return {"output_tensor": source}
-
-
-def fill_bits(value: float, data_type: DataType) -> int:
-    """A number's bits in a type, as a signed integer; those of a number that the type does not have are some bits."""
-    bits = BITS[data_type.size]
-    if data_type.is_float:
-        return int(torch.tensor(value, dtype=torch.float64).to(NUMBERS[data_type]).view(bits))
-    whole = int(value) % 2 ** (8 * data_type.size) if math.isfinite(value) else 0
-    return whole - 2 ** (8 * data_type.size) if whole > torch.iinfo(bits).max else whole
 
 
 def _inside(places: Tensor, size: int, mode: int) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._numbers import narrow
 from dml_conformance.backends.torch.operators._order import as_index, comparable
 from dml_conformance.backends.torch.operators._windows import window_counts, window_view
@@ -74,8 +74,7 @@ def max_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
     """Each gradient added where the greatest of its window stands, in FLOAT32."""
     source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])
-    if gradient.shape != (*source.shape[:2], *counts):
-        raise PlanError(f"the gradients are {tuple(gradient.shape)}, there are {counts} windows")
+    check_sizes("InputGradientTensor", gradient, (*source.shape[:2], *counts))
     if source.is_meta:
         return {"output_gradient_tensor": torch.empty_like(source)}
     _, places = _first_greatest(desc, source, counts)

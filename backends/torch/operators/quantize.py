@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, element_wise_quantize
+from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.spec.levels import Level
 
 _KEYS = {"quantization_tensors[0]": "scale_tensor", "quantization_tensors[1]": "zero_point_tensor"}
@@ -17,8 +18,7 @@ def quantize(desc: Any, tensors: Tensors) -> Tensors:
     """`clamp(round(input / scale) + zero_point, least, largest)`, in FLOAT32."""
     source, found = tensors["input_tensor"].to(torch.float32), _spread(tensors)
     scale, zero_point = found["scale_tensor"], found.get("zero_point_tensor")
-    output = element_wise_quantize.quantized(source, scale, zero_point, desc.output_tensor.data_type)
-    return {"output_tensor": output}
+    return {"output_tensor": quantized(source, scale, zero_point, desc.output_tensor.data_type)}
 
 
 def dequantize(desc: Any, tensors: Tensors) -> Tensors:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -115,8 +115,7 @@ def _check(desc: Any, tensors: Tensors, count: int, size: int) -> None:
         "sequence_lengths_tensor": (1, 1, 1, batch),
     }
     for key, tensor in tensors.items():
-        if tuple(tensor.shape) != sizes[key]:
-            raise PlanError(f"{key} has sizes {tuple(tensor.shape)}, not {sizes[key]}")
+        check_sizes(key, tensor, sizes[key])
     if len(desc.activation_descs) != _UNITS[desc.operator].functions * count:
         raise PlanError(f"{len(desc.activation_descs)} activations for {count} directions")
     if all(getattr(desc, key) is None for key in _OUTPUTS):

@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
-from dml_conformance.backends.torch.operators._order import UNSIGNED
+from dml_conformance.backends.torch.operators._order import UNSIGNED, as_index, bits
 from dml_conformance.backends.torch.operators.arg_reduce import arg_reduce
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 
 _FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 _PLACES = {_FUNCTION.ARGMAX: torch.argmax, _FUNCTION.ARGMIN: torch.argmin}
-_BITS = {torch.uint8: torch.int8, torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 # Of rows; integers are those of 64 bits.
 _ROWS: dict[int, Callable[[Tensor], Tensor]] = {
     _FUNCTION.AVERAGE: lambda rows: rows.mean(-1),
@@ -39,15 +39,11 @@ def reduce(desc: Any, tensors: Tensors) -> Tensors:
     source = tensors["input_tensor"]
     if desc.function in _PLACES:
         return arg_reduce(_PLACES[desc.function], desc, tensors)
-    if any(axis >= source.dim() for axis in desc.axes):
-        raise PlanError(f"Axes are {desc.axes}, InputTensor has {source.dim()} dimensions")
-    kept = [d for d in range(source.dim()) if d not in desc.axes]
-    sizes = [1 if d in desc.axes else size for d, size in enumerate(source.shape)]
+    axes = valid_axes(desc.axes, source)
+    sizes = [1 if d in axes else size for d, size in enumerate(source.shape)]
     if source.is_meta:
         return {"output_tensor": torch.empty(sizes, dtype=source.dtype, device=source.device)}
-    rows = source.permute(*kept, *sorted(set(desc.axes))).reshape([source.shape[d] for d in kept] + [-1])
-    found = _of_rows(desc.function, rows)
-    return {"output_tensor": found.reshape(sizes)}
+    return {"output_tensor": _of_rows(desc.function, rows_along(source, axes)).reshape(sizes)}
 
 
 def _of_rows(function: int, rows: Tensor) -> Tensor:
@@ -60,8 +56,8 @@ def _of_rows(function: int, rows: Tensor) -> Tensor:
         return _ROWS[function](rows.to(torch.int64)).to(dtype)
     if function == _FUNCTION.L1:  # magnitudes are what they are
         function = _FUNCTION.SUM
-    bits = _ROWS[function](rows.view(_BITS[dtype]).to(torch.int64))
-    return bits.to(_BITS[dtype]).view(dtype)
+    found = _ROWS[function](bits(rows).to(torch.int64))
+    return as_index(found, dtype.itemsize).view(dtype)
 
 
 def _fault(desc: Any, level: Level) -> str:

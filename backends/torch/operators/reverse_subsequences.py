@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._indexing import valid_axis
 
 
@@ -15,9 +15,7 @@ def reverse_subsequences(desc: Any, tensors: Tensors) -> Tensors:
     source, lengths = tensors["input_tensor"], tensors["sequence_lengths_tensor"]
     axis = valid_axis(desc, source)
     size = source.shape[axis]
-    expected = [1 if d == axis else n for d, n in enumerate(source.shape)]
-    if list(lengths.shape) != expected:
-        raise PlanError(f"SequenceLengthsTensor has sizes {tuple(lengths.shape)}, expected {expected}")
+    check_sizes("SequenceLengthsTensor", lengths, (*source.shape[:axis], 1, *source.shape[axis + 1 :]))
     if source.is_meta:
         return {"output_tensor": source}
     if lengths.dtype is torch.uint64:  # from 2^63 on int64 is negative

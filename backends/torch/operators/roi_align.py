@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._indexing import in_range
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -141,8 +141,7 @@ def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
     if source is None and (of_regions is not None or desc.reduction_function == FUNCTION.MAX):
         raise PlanError("InputTensor is missing")
     sizes = tuple(target.sizes if source is None else source.shape)
-    if gradient.shape[:2] != (count, sizes[1]):
-        raise PlanError(f"InputGradientTensor has sizes {tuple(gradient.shape)}, the image {sizes}")
+    check_sizes("InputGradientTensor", gradient, (count, sizes[1], *gradient.shape[2:]))
     found = {"output_gradient_tensor": sizes, "output_roi_gradient_tensor": tuple(regions.shape)}
     wanted = {key: size for key, size in found.items() if getattr(desc, key) is not None}
     if gradient.is_meta:

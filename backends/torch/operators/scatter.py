@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import in_range, valid_axis
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators._indexing import check_off_axis, in_range, valid_axis
 from dml_conformance.backends.torch.views import last_dimensions
 
 
@@ -17,11 +17,8 @@ def scatter(desc: Any, tensors: Tensors) -> Tensors:
     """SCATTER: `output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]`."""
     source, indices, updates = tensors["input_tensor"], tensors["indices_tensor"], tensors["updates_tensor"]
     axis = valid_axis(desc, source)
-    for d, (size, index_size) in enumerate(zip(source.shape, indices.shape, strict=True)):
-        if d != axis and size != index_size:  # torch.scatter itself would take fewer indices than elements
-            raise PlanError(f"dimension {d} has size {size} in InputTensor, {index_size} in IndicesTensor")
-    if updates.shape != indices.shape:
-        raise PlanError(f"UpdatesTensor has sizes {tuple(updates.shape)}, IndicesTensor {tuple(indices.shape)}")
+    check_off_axis(source, indices, axis)
+    check_sizes("UpdatesTensor", updates, indices.shape)
     out = _copy(source, tensors)
     return {"output_tensor": out.scatter_(axis, in_range(indices, source.shape[axis]), updates)}
 
@@ -35,8 +32,7 @@ def scatter_nd(desc: Any, tensors: Tensors) -> Tensors:
     if count > len(sizes):
         raise PlanError(f"tuples of {count} coordinates, InputTensor has {len(sizes)} dimensions that count")
     blocks = [*grid, *sizes[count:]]
-    if [1] * (source.dim() - len(blocks)) + blocks != list(updates.shape):
-        raise PlanError(f"UpdatesTensor has sizes {tuple(updates.shape)}, expected {blocks} after leading ones")
+    check_sizes("UpdatesTensor", updates, [1] * (source.dim() - len(blocks)) + blocks)
     if source.is_meta:
         return {"output_tensor": source}
     out = _copy(source, tensors)

@@ -10,22 +10,19 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
 
 
 def along(function: Callable[[Tensor], Tensor], desc: Any, tensors: Tensors) -> Tensors:
     """A function of rows, along Axes or the last dimension, in FLOAT32."""
     source = tensors["input_tensor"]
-    axes = getattr(desc, "axes", (source.dim() - 1,))
-    if any(axis >= source.dim() for axis in axes):
-        raise PlanError(f"Axes are {axes}, InputTensor has {source.dim()} dimensions")
+    axes = valid_axes(getattr(desc, "axes", (source.dim() - 1,)), source)
     if not hasattr(desc, "axes") and max(source.shape[:-2], default=1) > 1:
         raise PlanError(f"InputTensor has sizes {tuple(source.shape)}, of which more than the last two are not 1")
-    order = [d for d in range(source.dim()) if d not in axes] + sorted(set(axes))
     if source.is_meta:
         return {"output_tensor": torch.empty(source.shape, dtype=source.dtype, device=source.device)}
-    moved = source.float().permute(order)
-    kept = [source.shape[d] for d in order[: source.dim() - len(set(axes))]]
-    found = function(moved.reshape([*kept, -1])).reshape(moved.shape)
+    order = [d for d in range(source.dim()) if d not in axes] + axes
+    found = function(rows_along(source.float(), axes)).reshape([source.shape[d] for d in order])
     back = [order.index(d) for d in range(source.dim())]
     return {"output_tensor": found.permute(back).to(source.dtype)}
 
