@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dml_conformance.spec.constraints import Constraint
+from dml_conformance.spec.constraints import Constraint, value_of
 from dml_conformance.spec.operator import Misfit, OperatorSpec, ShapeFunction, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.operator import outputs as outputs_of
@@ -21,6 +22,21 @@ def same_sizes(desc: Any) -> Shapes | Misfit:
                 f"{slot.name}.Sizes", f"{braces(slot.tensor.sizes)}, {first.name} has {braces(first.tensor.sizes)}"
             )
     return {slot.key: first.tensor.sizes for slot in outputs_of(desc)}
+
+
+def first_sizes(desc: Any) -> Shapes:
+    """The sizes of the first input, whatever the others have."""
+    return {slot.key: inputs_of(desc)[0].tensor.sizes for slot in outputs_of(desc)}
+
+
+def broadcast_misfit(desc: Any, names: Sequence[str]) -> Misfit | None:
+    """The first tensor, of those that are there, of which a size is neither 1 nor InputTensor's."""
+    wanted = desc.input_tensor.sizes
+    for name in names:
+        found = () if value_of(desc, name) is None else value_of(desc, name).sizes
+        if any(size not in (1, full) for size, full in zip(found, wanted, strict=False)):
+            return Misfit(f"{name}.Sizes", f"{braces(found)}, InputTensor has {braces(wanted)}")
+    return None
 
 
 def element_wise(name: str, *own_rules: Rule | Constraint, shape: ShapeFunction = same_sizes) -> OperatorSpec:

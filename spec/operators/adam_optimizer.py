@@ -7,18 +7,12 @@ from typing import Any
 from dml_conformance.spec.constraints import checked, leading_ones, same_sizes, types_comparable, within
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Shapes, outputs
-from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.operators._element_wise import element_wise, first_sizes
 from dml_conformance.spec.rules import Breach, Category
 
 NAME = "ADAM_OPTIMIZER"
 STEP = "TrainingStepTensor"  # a group of its own
 ALIKE = ("InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")  # like InputParametersTensor
-
-
-def shape(desc: Any) -> Shapes:
-    """The sizes of what is trained."""
-    return {slot.key: desc.input_parameters_tensor.sizes for slot in outputs(desc)}
 
 
 def _step_data_type(desc: Any, level: Level) -> Breach | None:
@@ -33,6 +27,6 @@ SPECS = (
         leading_ones(STEP, 0, name="step-sizes"),
         checked("step-data-type", _step_data_type, Category.LEVEL_SUPPORT, types_comparable),
         within(("Beta1", "Beta2"), 0.0, 1.0, name="decay-rates"),
-        shape=shape,
+        shape=first_sizes,
     ),
 )

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import checked
+from dml_conformance.spec.constraints import checked, sizes_of, value_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import broadcast_misfit
 from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.tensor import braces
 
 NAME = "BATCH_NORMALIZATION"
-STATISTICS = {"MeanTensor": "mean_tensor", "VarianceTensor": "variance_tensor"}
-BROADCAST = {**STATISTICS, "ScaleTensor": "scale_tensor", "BiasTensor": "bias_tensor"}
+STATISTICS = ("MeanTensor", "VarianceTensor")
+BROADCAST = (*STATISTICS, "ScaleTensor", "BiasTensor")
 IMAGE = (2, 3)  # height and width of tensors of four dimensions
 
 
@@ -25,21 +26,11 @@ def axes_of(desc: Any) -> tuple[int, ...]:
     return tuple(d for d, size in enumerate(desc.scale_tensor.sizes) if size == 1)
 
 
-def _broadcast(desc: Any, *names: str) -> Misfit | None:
-    """The first tensor of which a size is neither 1 nor InputTensor's."""
-    sizes = desc.input_tensor.sizes
+def _alike(desc: Any, other: str, *names: str) -> Misfit | None:
+    """The first tensor, of those that are there, that has other sizes than another one."""
+    wanted = sizes_of(desc, other)
     for name in names:
-        found = getattr(desc, BROADCAST[name]).sizes
-        if any(size not in (1, full) for size, full in zip(found, sizes, strict=False)):
-            return Misfit(f"{name}.Sizes", f"{braces(found)}, InputTensor has {braces(sizes)}")
-    return None
-
-
-def _alike(desc: Any, other: str, names: dict[str, str]) -> Misfit | None:
-    """The first tensor, of those that are there, that has other sizes than one of them."""
-    wanted = getattr(desc, names[other]).sizes
-    for name, attribute in names.items():
-        tensor = getattr(desc, attribute)
+        tensor = value_of(desc, name)
         if tensor is not None and tensor.sizes != wanted:
             return Misfit(f"{name}.Sizes", f"{braces(tensor.sizes)}, {other} has {braces(wanted)}")
     return None
@@ -47,16 +38,16 @@ def _alike(desc: Any, other: str, names: dict[str, str]) -> Misfit | None:
 
 def shape(desc: Any) -> Shapes | Misfit:
     """The input's sizes, which all others have too where theirs are not 1."""
-    return _broadcast(desc, *BROADCAST) or {"output_tensor": desc.input_tensor.sizes}
+    return broadcast_misfit(desc, BROADCAST) or {"output_tensor": desc.input_tensor.sizes}
 
 
 def training_shape(desc: Any) -> Shapes | Misfit:
     """The input's sizes; mean and variance have those of the scale."""
     scale = desc.scale_tensor.sizes
     return (
-        _broadcast(desc, "ScaleTensor")
-        or _alike(desc, "ScaleTensor", {name: BROADCAST[name] for name in ("ScaleTensor", "BiasTensor")})
-        or _alike(desc, "InputTensor", {"InputTensor": "input_tensor", "FusedAddTensor": "fused_add_tensor"})
+        broadcast_misfit(desc, ("ScaleTensor",))
+        or _alike(desc, "ScaleTensor", "BiasTensor")
+        or _alike(desc, "InputTensor", "FusedAddTensor")
         or {"output_tensor": desc.input_tensor.sizes, "output_mean_tensor": scale, "output_variance_tensor": scale}
     )
 
@@ -65,9 +56,9 @@ def gradient_shape(desc: Any) -> Shapes | Misfit:
     """The input's sizes; the gradients of scale and bias have those of the scale."""
     scale = desc.scale_tensor.sizes
     return (
-        _broadcast(desc, "MeanTensor")
-        or _alike(desc, "MeanTensor", {**STATISTICS, "ScaleTensor": "scale_tensor"})
-        or _alike(desc, "InputTensor", {"InputTensor": "input_tensor", "InputGradientTensor": "input_gradient_tensor"})
+        broadcast_misfit(desc, ("MeanTensor",))
+        or _alike(desc, "MeanTensor", "VarianceTensor", "ScaleTensor")
+        or _alike(desc, "InputTensor", "InputGradientTensor")
         or {
             "output_gradient_tensor": desc.input_tensor.sizes,
             "output_scale_gradient_tensor": scale,
@@ -82,9 +73,9 @@ def _spatial(desc: Any, level: Level) -> list[Breach]:
         return []
     return [
         Breach(f"{name}.Sizes[{d}]", f"{found[d]}, InputTensor has {sizes[d]}")
-        for name, attribute in STATISTICS.items()
+        for name in STATISTICS
         for d in IMAGE
-        if (found := getattr(desc, attribute).sizes)[d] != sizes[d]
+        if (found := sizes_of(desc, name))[d] != sizes[d]
     ]
 
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dml_conformance.spec.operator import operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import first_sizes
 
-from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
-
-
-def shape(desc: Any) -> Shapes:
-    """The input's sizes."""
-    return {"output_tensor": desc.input_tensor.sizes}
-
-
-SPECS = (operator_spec("CAST", shape=shape, own_rules=(output_sizes(section="Tensor constraints"),)),)
+SPECS = (operator_spec("CAST", shape=first_sizes, own_rules=(output_sizes(section="Tensor constraints"),)),)

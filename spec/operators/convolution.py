@@ -178,19 +178,24 @@ SPECS = (
 )
 
 
+def _channels_fit(desc: Any, ranks: frozenset[int]) -> bool:
+    """Batch, channels and groups are right, and tensors have one of these dimension counts."""
+    tensors = (desc.input_tensor, desc.filter_tensor, desc.output_tensor)
+    if {len(tensor.sizes) for tensor in tensors} - ranks:
+        return False
+    groups, (batch, channels) = desc.group_count, desc.input_tensor.sizes[:FIRST]
+    if not groups or desc.filter_tensor.sizes[0] % groups or channels != given_channels(desc):
+        return False
+    return bool(desc.output_tensor.sizes[:FIRST] == (batch, output_channels(desc)))
+
+
 def sizes_not_looked_at(desc: Any) -> bool:
     """Batch, channels and groups are right, and DimensionCount is from 1 to 3: all that the library looks at but for
     an output that is not larger than OutputPadding."""
-    tensors = (desc.input_tensor, desc.filter_tensor, desc.output_tensor)
     lengths = {len(entries) for entries in arrays(desc).values()}
-    if {len(tensor.sizes) for tensor in tensors} - {3, 4, 5} or len(lengths) != 1 or not lengths <= {1, 2, 3}:
+    if len(lengths) != 1 or not lengths <= {1, 2, 3} or not _channels_fit(desc, frozenset({3, 4, 5})):
         return False
-    filters, bias, groups = desc.filter_tensor.sizes, desc.bias_tensor, desc.group_count
-    if not groups or filters[0] % groups or desc.input_tensor.sizes[1] != given_channels(desc):
-        return False
-    if bias is not None and bias.sizes != _bias_sizes(desc):
-        return False
-    return bool(desc.output_tensor.sizes[:FIRST] == (desc.input_tensor.sizes[0], output_channels(desc)))
+    return desc.bias_tensor is None or bool(desc.bias_tensor.sizes == _bias_sizes(desc))
 
 
 def fuses_a_slope(desc: Any) -> bool:
@@ -201,11 +206,7 @@ def fuses_a_slope(desc: Any) -> bool:
 def sizes_of_integers_not_looked_at(desc: Any) -> bool:
     """Batch, channels, groups, scales and zero points are right, and each zero point is of its scale's sizes: all that
     the library looks at of integers."""
-    tensors = (desc.input_tensor, desc.filter_tensor, desc.output_tensor)
-    filters, groups, bias = desc.filter_tensor.sizes, desc.group_count, getattr(desc, "bias_tensor", None)
-    if {len(tensor.sizes) for tensor in tensors} - {3, 4} or not groups or filters[0] % groups:
-        return False
-    if desc.input_tensor.sizes[1] != given_channels(desc):
+    if not _channels_fit(desc, frozenset({3, 4})):
         return False
     beside = [slot for slot in slots(desc) if slot.name.endswith(("ScaleTensor", "ZeroPointTensor"))]
     for slot in beside:
@@ -216,9 +217,8 @@ def sizes_of_integers_not_looked_at(desc: Any) -> bool:
     for prefix in ("Input", "Filter", "Output"):
         if len({slot.tensor.sizes for slot in beside if slot.name.startswith(prefix)}) > 1:
             return False
-    if bias is not None and bias.sizes != (1, output_channels(desc), 1, 1)[: len(bias.sizes)]:
-        return False
-    return bool(desc.output_tensor.sizes[:FIRST] == (desc.input_tensor.sizes[0], output_channels(desc)))
+    bias = getattr(desc, "bias_tensor", None)
+    return bias is None or bool(bias.sizes == along_channels(desc, len(bias.sizes)))
 
 
 DIVERGENCES = {

@@ -11,8 +11,7 @@ from typing import Any
 from dml_conformance.spec.constraints import Constraint, given, same_sizes, same_type, sizes_follow
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Shapes
-from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.operators._element_wise import element_wise, first_sizes
 from dml_conformance.spec.rules import Breach
 
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
@@ -49,11 +48,6 @@ def _one_element(tensor: str) -> Constraint:
     )
 
 
-def sum_sizes(desc: Any) -> Shapes:
-    """The sizes of what is added."""
-    return {"output_tensor": desc.a_tensor.sizes}
-
-
 SPECS = (
     element_wise(
         QUANTIZE,
@@ -65,6 +59,6 @@ SPECS = (
         ADD,
         same_sizes("BTensor", "ATensor"),
         *(_one_element(f"{of}{what}Tensor") for what in ("Scale", "ZeroPoint") for of in ("A", "B", "Output")),
-        shape=sum_sizes,
+        shape=first_sizes,
     ),
 )

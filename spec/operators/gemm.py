@@ -12,20 +12,25 @@ from dml_conformance.spec.tensor import braces
 TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
 
 
-def shape(desc: Any) -> Shapes | Misfit:
-    """The rows of A and the columns of B, in a batch that both have; C has the sizes of the output."""
+def product(desc: Any) -> Shapes | Misfit:
+    """The rows of A and the columns of B, in a batch that both have."""
     a, b = desc.a_tensor.sizes, desc.b_tensor.sizes
     for name, sizes in (("ATensor", a), ("BTensor", b)):
         if len(sizes) < 2:
             return Misfit(f"{name}.DimensionCount", str(len(sizes)))
-    rows, inner = a[-2:] if desc.trans_a != TRANSPOSE else a[:-3:-1]
-    depth, columns = b[-2:] if desc.trans_b != TRANSPOSE else b[:-3:-1]
+    rows, inner = a[:-3:-1] if getattr(desc, "trans_a", None) == TRANSPOSE else a[-2:]
+    depth, columns = b[:-3:-1] if getattr(desc, "trans_b", None) == TRANSPOSE else b[-2:]
     if (*b[:-2], depth) != (*a[:-2], inner):
         return Misfit("BTensor.Sizes", f"{braces(b)}, ATensor has {braces(a)}")
-    output = (*a[:-2], rows, columns)
-    if desc.c_tensor is not None and desc.c_tensor.sizes != output:
-        return Misfit("CTensor.Sizes", f"{braces(desc.c_tensor.sizes)}, the product has {braces(output)}")
-    return {"output_tensor": output}
+    return {"output_tensor": (*a[:-2], rows, columns)}
+
+
+def shape(desc: Any) -> Shapes | Misfit:
+    """That of the product, which C has as well."""
+    found = product(desc)
+    if isinstance(found, Misfit) or desc.c_tensor is None or desc.c_tensor.sizes == found["output_tensor"]:
+        return found
+    return Misfit("CTensor.Sizes", f"{braces(desc.c_tensor.sizes)}, the product has {braces(found['output_tensor'])}")
 
 
 GEMM = operator_spec(

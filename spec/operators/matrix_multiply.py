@@ -9,25 +9,14 @@ from typing import Any
 
 from dml_conformance.spec.constraints import Constraint, Rules, broadcastable, kebab, same_sizes, sizes_of, value_of
 from dml_conformance.spec.descriptor import attribute_of
-from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operator import OperatorSpec, operator_spec, output_sizes
+from dml_conformance.spec.operators.gemm import product
 from dml_conformance.spec.rules import Rule
-from dml_conformance.spec.tensor import braces
 
 INTEGER = "MATRIX_MULTIPLY_INTEGER"
 LINEAR = "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
 TO_FLOAT = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
 MATRICES = ("ATensor", "BTensor", "OutputTensor")
-
-
-def shape(desc: Any) -> Shapes | Misfit:
-    """The rows of A and the columns of B, in a batch that both have."""
-    a, b = desc.a_tensor.sizes, desc.b_tensor.sizes
-    for name, sizes in (("ATensor", a), ("BTensor", b)):
-        if len(sizes) < 2:
-            return Misfit(f"{name}.DimensionCount", str(len(sizes)))
-    if b[:-1] != (*a[:-2], a[-1]):
-        return Misfit("BTensor.Sizes", f"{braces(b)}, ATensor has {braces(a)}")
-    return {"output_tensor": (*a[:-1], b[-1])}
 
 
 def along(tensor: str, rank: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -79,7 +68,7 @@ def quantization(*tensors: str, has_scales: bool = True) -> Rules:
 
 
 def _product(name: str, *own_rules: Rule | Constraint) -> OperatorSpec:
-    return operator_spec(name, shape=shape, own_rules=(*own_rules, output_sizes("dimension-counts")))
+    return operator_spec(name, shape=product, own_rules=(*own_rules, output_sizes("dimension-counts")))
 
 
 SPECS = (

@@ -7,36 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.spec.constraints import Constraint, Rules, axis_of, checked, together
+from dml_conformance.spec.constraints import Constraint, Rules, axis_of, checked, together, value_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import broadcast_misfit
 from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.rules import Breach, Rule
-from dml_conformance.spec.tensor import braces
 
 OLDEST, NAME, NEWEST = (f"MEAN_VARIANCE_NORMALIZATION{version}" for version in ("", "1", "2"))
-BROADCAST = {"ScaleTensor": "scale_tensor", "BiasTensor": "bias_tensor"}
+BROADCAST = ("ScaleTensor", "BiasTensor")
 CHANNELS = 1  # the dimension of those of four
 
 
 def shape(desc: Any) -> Shapes | Misfit:
     """The input's sizes, which scale and bias have too where theirs are not 1."""
-    sizes = desc.input_tensor.sizes
-    for name, attribute in BROADCAST.items():
-        found = getattr(desc, attribute)
-        if found is not None and any(size not in (1, full) for size, full in zip(found.sizes, sizes, strict=False)):
-            return Misfit(f"{name}.Sizes", f"{braces(found.sizes)}, InputTensor has {braces(sizes)}")
-    return {"output_tensor": sizes}
+    return broadcast_misfit(desc, BROADCAST) or {"output_tensor": desc.input_tensor.sizes}
 
 
 def _together(desc: Any, level: Level) -> Breach | None:
-    missing = [name for name, attribute in BROADCAST.items() if getattr(desc, attribute) is None]
+    missing = [name for name in BROADCAST if value_of(desc, name) is None]
     return Breach(missing[0], "null") if len(missing) == 1 else None
 
 
 def _channels(desc: Any, level: Level) -> list[Breach]:
     sizes = desc.input_tensor.sizes
-    given = [(name, getattr(desc, attribute)) for name, attribute in BROADCAST.items()]
+    given = [(name, value_of(desc, name)) for name in BROADCAST]
     return [
         Breach(f"{name}.Sizes[{CHANNELS}]", f"{tensor.sizes[CHANNELS]}, InputTensor has {sizes[CHANNELS]}")
         for name, tensor in given

@@ -6,13 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import sizes_follow, within
-from dml_conformance.spec.operator import Misfit, Shapes
+from dml_conformance.spec.operator import Misfit
+from dml_conformance.spec.operators._element_wise import first_sizes
 from dml_conformance.spec.operators._pooling import SIZED, pooling, sizes_not_looked_at, windows
 from dml_conformance.spec.operators._windows import FIRST, Window
-
-
-def gradient_shape(desc: Any) -> Shapes:
-    return {"output_gradient_tensor": desc.input_tensor.sizes}
 
 
 def _gradient_sizes(desc: Any) -> tuple[int, ...]:
@@ -27,7 +24,7 @@ SPECS = (
     pooling(
         "MAX_POOLING_GRAD",
         sizes_follow("InputGradientTensor", _gradient_sizes, "the windows have", name="gradient-sizes", after=SIZED),
-        shape=gradient_shape,
+        shape=first_sizes,
     ),
 )
 

@@ -10,7 +10,8 @@ from typing import Any
 from dml_conformance.spec.constraints import checked, exists
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operator import operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import first_sizes
 from dml_conformance.spec.rules import Breach, Category
 from dml_conformance.spec.tensor import braces
 
@@ -23,11 +24,6 @@ def quantization_types(desc: Any) -> tuple[DataType, DataType]:
     """The data types of a scale and of a zero point: that of the numbers, and that of the integers."""
     types = desc.input_tensor.data_type, desc.output_tensor.data_type
     return types if desc.operator == QUANTIZE else types[::-1]
-
-
-def shape(desc: Any) -> Shapes:
-    """The input's sizes."""
-    return {"output_tensor": desc.input_tensor.sizes}
 
 
 def _type(desc: Any, level: Level) -> Breach | None:
@@ -80,4 +76,4 @@ RULES = (
     checked("zero-point-sizes", _zero_point_sizes, after=("dimension-counts", "blocks", "quantization-count")),
     output_sizes(),
 )
-SPECS = tuple(operator_spec(name, shape=shape, own_rules=RULES) for name in (QUANTIZE, DEQUANTIZE))
+SPECS = tuple(operator_spec(name, shape=first_sizes, own_rules=RULES) for name in (QUANTIZE, DEQUANTIZE))

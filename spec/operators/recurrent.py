@@ -3,6 +3,7 @@ lengths."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.constraints import Constraint, Quantity, any_of, count, leading_ones, sizes_follow
@@ -48,11 +49,6 @@ def hidden_size(desc: Any) -> int:
     return int(desc.recurrence_tensor.sizes[-1])
 
 
-def gate_size(desc: Any) -> int:
-    """Rows of the weights of one direction."""
-    return len(UNITS[desc.operator].gates) * hidden_size(desc)
-
-
 def shape(desc: Any) -> Shapes | Misfit:
     """Every state of all sequences, and the last one of each."""
     sizes = desc.input_tensor.sizes
@@ -63,41 +59,34 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_sequence_tensor": (sizes[1], *states)} | {key: of for key, of in last.items() if hasattr(desc, key)}
 
 
-def weight_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, directions(desc), gate_size(desc), desc.input_tensor.sizes[-1]
+def sizes_needed(desc: Any, tensor: str) -> tuple[int, ...]:
+    """The sizes that a tensor has to have."""
+    unit, count, hidden = UNITS[desc.operator], directions(desc), hidden_size(desc)
+    (*_, batch, width), rows = desc.input_tensor.sizes, len(unit.gates) * hidden
+    states = (1, count, batch, hidden)
+    every: dict[str, tuple[int, ...]] = {
+        "WeightTensor": (1, count, rows, width),
+        "RecurrenceTensor": (1, count, rows, hidden),
+        "BiasTensor": (1, 1, count, 2 * rows),
+        "HiddenInitTensor": states,
+        LENGTHS: (1, 1, 1, batch),
+        "CellMemInitTensor": states,
+        "PeepholeTensor": (1, 1, count, len(unit.peepholes) * hidden),
+    }
+    return every[tensor]
 
 
-def recurrence_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, directions(desc), gate_size(desc), hidden_size(desc)
-
-
-def bias_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, 1, directions(desc), 2 * gate_size(desc)
-
-
-def peephole_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, 1, directions(desc), len(UNITS[desc.operator].peepholes) * hidden_size(desc)
-
-
-def state_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, directions(desc), desc.input_tensor.sizes[2], hidden_size(desc)
-
-
-def length_sizes(desc: Any) -> tuple[int, ...]:
-    return 1, 1, 1, desc.input_tensor.sizes[2]
-
-
-# Of each tensor its sizes, and how a page has them; {n} is the number of gates.
+# How a page has them; {n} is the number of gates.
 SIZES = {
-    "WeightTensor": (weight_sizes, "{{1, num_directions, {n}hidden_size, input_size}}"),
-    "RecurrenceTensor": (recurrence_sizes, "{{1, num_directions, {n}hidden_size, hidden_size}}"),
-    "BiasTensor": (bias_sizes, "{{1, 1, num_directions, {twice} * hidden_size}}"),
-    "HiddenInitTensor": (state_sizes, "{{1, num_directions, batch_size, hidden_size}}"),
-    LENGTHS: (length_sizes, "{{1, 1, 1, batch_size}}"),
+    "WeightTensor": "{{1, num_directions, {n}hidden_size, input_size}}",
+    "RecurrenceTensor": "{{1, num_directions, {n}hidden_size, hidden_size}}",
+    "BiasTensor": "{{1, 1, num_directions, {twice} * hidden_size}}",
+    "HiddenInitTensor": "{{1, num_directions, batch_size, hidden_size}}",
+    LENGTHS: "{{1, 1, 1, batch_size}}",
 }
 CELL_SIZES = {
     "CellMemInitTensor": SIZES["HiddenInitTensor"],
-    "PeepholeTensor": (peephole_sizes, "{{1, 1, num_directions, 3 * hidden_size}}"),
+    "PeepholeTensor": "{{1, 1, num_directions, 3 * hidden_size}}",
 }
 
 
@@ -120,11 +109,12 @@ def _activation_count(unit: Unit) -> Constraint:
 
 
 def _sizes_of(tensor: str, unit: Unit) -> Constraint:
-    sizes, page = (SIZES | CELL_SIZES)[tensor]
     gates = len(unit.gates)
-    stated = page.format(n=f"{gates} * " if gates > 1 else "", twice=2 * gates)
+    stated = (SIZES | CELL_SIZES)[tensor].format(n=f"{gates} * " if gates > 1 else "", twice=2 * gates)
     told = "the other tensors and Direction ask for"
-    return sizes_follow(tensor, sizes, told, f"{tensor} has sizes {stated}", after=COMPARABLE)
+    return sizes_follow(
+        tensor, partial(sizes_needed, tensor=tensor), told, f"{tensor} has sizes {stated}", after=COMPARABLE
+    )
 
 
 def _layer(name: str) -> OperatorSpec:

@@ -20,15 +20,7 @@ from typing import Any
 from dml_conformance.spec.constraints import Constraint, checked, count, entries, rank
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import (
-    Misfit,
-    OperatorSpec,
-    Shapes,
-    inputs,
-    operator_spec,
-    output_sizes,
-    outputs,
-)
+from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, inputs, operator_spec, output_sizes, outputs
 from dml_conformance.spec.rules import Breach, Category
 from dml_conformance.spec.tensor import UINT32_MAX
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, sizes_follow
-from dml_conformance.spec.operator import IndexRule, Shapes, operator_spec, output_sizes
-
-
-def shape(desc: Any) -> Shapes:
-    """The sizes of the input."""
-    return {"output_tensor": desc.input_tensor.sizes}
+from dml_conformance.spec.operator import IndexRule, operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import first_sizes
 
 
 def lengths_sizes(desc: Any) -> tuple[int, ...]:
@@ -27,7 +23,7 @@ def _lengths(desc: Any) -> tuple[int, ...]:
 SPECS = (
     operator_spec(
         "REVERSE_SUBSEQUENCES",
-        shape=shape,
+        shape=first_sizes,
         own_rules=(
             axis_of("Axis"),
             sizes_follow(

@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, same_sizes, same_sizes_off, size_along, size_within, sizes_follow
-from dml_conformance.spec.operator import IndexRule, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.operator import IndexRule, operator_spec, output_sizes
+from dml_conformance.spec.operators._element_wise import first_sizes
 from dml_conformance.spec.operators._indexing import axis_limit
 from dml_conformance.spec.operators.gather_nd import TUPLES, index_limits, tuple_rules, unpadded_sizes
-
-
-def shape(desc: Any) -> Shapes:
-    """The sizes of the input."""
-    return {"output_tensor": desc.input_tensor.sizes}
 
 
 def updates_sizes(desc: Any) -> tuple[int, ...]:
@@ -28,7 +24,7 @@ def updates_sizes(desc: Any) -> tuple[int, ...]:
 SPECS = (
     operator_spec(
         "SCATTER",
-        shape=shape,
+        shape=first_sizes,
         own_rules=(
             axis_of("Axis"),
             same_sizes_off("Axis", "IndicesTensor", "InputTensor", after=("axis-range",)),
@@ -48,7 +44,7 @@ SPECS = (
     ),
     operator_spec(
         "SCATTER_ND",
-        shape=shape,
+        shape=first_sizes,
         own_rules=(
             *tuple_rules(),
             sizes_follow("UpdatesTensor", updates_sizes, "input and indices give", after=TUPLES),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.descriptor import attribute_of, descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NAME, NEWEST, OLDEST
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, matrix
@@ -94,7 +94,7 @@ class NormalizationBuilder(AlongBuilder):
     def break_channels(self, ctx: Context) -> Any:
         """One channel in place of several, which MEAN_VARIANCE_NORMALIZATION1 does not broadcast at first."""
         desc = self.build(ctx.of_rank(4, 4).but(complete=True, spread=True))
-        return resize_at(desc, ctx.chooser.variant(tuple(BROADCAST.values())), CHANNELS, 1)
+        return resize_at(desc, attribute_of(ctx.chooser.variant(BROADCAST)), CHANNELS, 1)
 
     def _plain(self, ctx: Context, found: Sizes, axes: Sizes) -> Any:
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), found, axes, (0, 0))
