@@ -25,7 +25,7 @@ from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.strategies.builders._fused import flat_softplus, wrong_activation
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
-from dml_conformance.strategies.edits import described, edit, fitted, resize, resize_at, with_data_type
+from dml_conformance.strategies.edits import described, edit, fitted, put, resize, resize_at, with_data_type
 
 Build = Callable[[Context], Any]
 Made = Iterator[Any]
@@ -55,7 +55,7 @@ def _with_fit(desc: Any) -> Made:
 
 def _put(value: Any, place: int, one: Any) -> Any:
     """One of the entries of an array, or the number that there is instead."""
-    return (*value[:place], one, *value[place + 1 :]) if isinstance(value, tuple) else one
+    return put(value, place, one) if isinstance(value, tuple) else one
 
 
 def _any_place(ctx: Context, value: Any) -> int:

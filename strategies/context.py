@@ -74,6 +74,11 @@ class Context(msgspec.Struct, frozen=True):
         """For the index tensor; empty where there is none."""
         return self.types.get(INDICES, ())
 
+    @property
+    def least(self) -> int:
+        """The least size of a dimension: 2 where the output has more than one element, whatever it is made of."""
+        return 2 if self.spread else 1
+
     def driven_by(self, chooser: Chooser) -> Context:
         """The same choices, made by another chooser."""
         return Context(chooser, self.level, self.ranks, self.types, self.table, self.spread, self.complete, self.layout)

@@ -21,6 +21,11 @@ def edit(desc: D, **changes: Any) -> D:
     return msgspec.structs.replace(desc, **changes)
 
 
+def put(array: tuple[Any, ...], place: int, entry: Any) -> tuple[Any, ...]:
+    """An array with another entry at a place."""
+    return (*array[:place], entry, *array[place + 1 :])
+
+
 def described(desc: OperatorDesc, key: str) -> TensorDesc:
     """The tensor with this key, which is there."""
     tensor = tensor_at(desc, key)

@@ -11,15 +11,7 @@ from typing import Any
 
 from dml_conformance.spec.constraints import checked, within
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.operator import (
-    Misfit,
-    OperatorSpec,
-    ShapeFunction,
-    Shapes,
-    no_misfit,
-    operator_spec,
-    output_sizes,
-)
+from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, no_misfit, operator_spec, output_sizes
 
 RANK = 4  # batch, channels, height, width
 
@@ -29,35 +21,24 @@ def order_of(desc: Any) -> int:
     return int(getattr(desc, "order", enumeration("DML_DEPTH_SPACE_ORDER").DEPTH_COLUMN_ROW))
 
 
-def space_to_depth_shape(desc: Any) -> Shapes | Misfit:
-    """Height and width shrink by BlockSize, the channels grow by its square."""
-    misfit, block = _image_misfit(desc), desc.block_size
-    if misfit is not None:
-        return misfit
-    batch, channels, height, width = desc.input_tensor.sizes
-    if height % block or width % block:
-        return Misfit("BlockSize", f"{block} does not divide the input's height and width, {height} and {width}")
-    return {"output_tensor": (batch, channels * block * block, height // block, width // block)}
-
-
-def depth_to_space_shape(desc: Any) -> Shapes | Misfit:
-    """The channels shrink by BlockSize squared, height and width grow by BlockSize."""
-    misfit, block = _image_misfit(desc), desc.block_size
-    if misfit is not None:
-        return misfit
-    batch, channels, height, width = desc.input_tensor.sizes
+def shape(desc: Any) -> Shapes | Misfit:
+    """Height and width shrink by BlockSize and the channels grow by its square, or the other way round."""
+    sizes, block = desc.input_tensor.sizes, desc.block_size
+    if len(sizes) != RANK:
+        return Misfit("InputTensor.DimensionCount", str(len(sizes)))
+    if not block:
+        return Misfit("BlockSize", "0")
+    batch, channels, height, width = sizes
+    if desc.operator.startswith("SPACE_TO_DEPTH"):
+        if height % block or width % block:
+            return Misfit("BlockSize", f"{block} does not divide the input's height and width, {height} and {width}")
+        return {"output_tensor": (batch, channels * block * block, height // block, width // block)}
     if channels % (block * block):
         return Misfit("BlockSize", f"{block} squared does not divide the input's {channels} channels")
     return {"output_tensor": (batch, channels // (block * block), height * block, width * block)}
 
 
-def _image_misfit(desc: Any) -> Misfit | None:
-    if len(desc.input_tensor.sizes) != RANK:
-        return Misfit("InputTensor.DimensionCount", str(len(desc.input_tensor.sizes)))
-    return None if desc.block_size else Misfit("BlockSize", "0")
-
-
-def _operator(name: str, shape: ShapeFunction) -> OperatorSpec:
+def _operator(name: str) -> OperatorSpec:
     return operator_spec(
         name,
         shape=shape,
@@ -69,12 +50,7 @@ def _operator(name: str, shape: ShapeFunction) -> OperatorSpec:
     )
 
 
-SPECS = (
-    _operator("SPACE_TO_DEPTH", space_to_depth_shape),
-    _operator("DEPTH_TO_SPACE", depth_to_space_shape),
-    _operator("DEPTH_TO_SPACE1", depth_to_space_shape),
-    _operator("SPACE_TO_DEPTH1", space_to_depth_shape),
-)
+SPECS = tuple(map(_operator, ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", "DEPTH_TO_SPACE1", "SPACE_TO_DEPTH1")))
 
 
 def block_size_squared_in_32_bits(desc: Any) -> bool:

@@ -7,19 +7,25 @@ for each of its operators. The rules that all operators share are broken in `str
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.registry import families
+from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.tensors import tensor
 
 
 class Builder:
     """Makes the descriptors of one operator.
 
     A method `break_output_rank` breaks the rule `output-rank` of the operator's own, and that alone.
+
+    Args:
+        name: the operator's.
 
     Attributes:
         shares_layouts: whether the operators of its family differ in what they make of an element alone, so that one of
@@ -30,6 +36,10 @@ class Builder:
 
     shares_layouts: bool = False
     longest_axis: int = MAX_ELEMENTS
+
+    def __init__(self, name: str) -> None:
+        self._spec = operator_named(name)
+        self._desc: Any = self._spec.desc
 
     def build(self, ctx: Context) -> Any:
         """A valid descriptor for `ctx.level` within the context's choices."""
@@ -42,6 +52,30 @@ class Builder:
             Impossible: it cannot have so many dimensions, or such sizes.
         """
         raise Impossible
+
+    def of_tensors(
+        self, ctx: Context, types: Mapping[str, DataType], sizes: Mapping[str, tuple[int, ...]], **members: Any
+    ) -> Any:
+        """A descriptor of what there is by attribute: sizes of tensors, which have the types of their groups, and other
+        members; tensors without sizes are missing."""
+        tensors = {
+            field.attribute: tensor(ctx, types[self._spec.group(field)], of, output=field.is_output)
+            if (of := sizes.get(field.attribute))
+            else None
+            for field in self._spec.tensor_fields
+        }
+        return self._desc(**tensors, **members)
+
+    def alike(self, ctx: Context, sizes: tuple[int, ...], *members: Any) -> Any:
+        """A descriptor with tensors of one type, all of these sizes, and other members."""
+        data_type = ctx.chooser.choice(ctx.data_types)
+        ctx.chooser.section()
+        tensors = (tensor(ctx, data_type, sizes, output=field.is_output) for field in self._spec.tensor_fields)
+        return self._desc(*tensors, *members)
+
+    def of_every_rank(self, ctx: Context) -> Iterator[Any]:
+        """A valid descriptor of each dimension count."""
+        return (self.build(ctx.of_rank(rank, rank)) for rank in ctx.ranks)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Valid descriptors at the ends of the operator's ranges, small enough to execute."""
@@ -104,10 +138,14 @@ def matrix(size: int, element_size: int) -> tuple[int, int]:
     return max(size // 1024, 1), columns
 
 
+def last_of(sizes: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The last of some sizes, with leading ones where there are too few."""
+    return ((1,) * (rank - len(sizes)) + sizes)[-rank:]
+
+
 def of_rank(ctx: Context, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Sizes with leading ones, or without leading ones, where another count of dimensions is asked for."""
-    count = len(sizes) if len(sizes) in ctx.ranks else ctx.ranks[0]
-    return ((1,) * (count - len(sizes)) + sizes)[-count:]
+    return last_of(sizes, len(sizes) if len(sizes) in ctx.ranks else ctx.ranks[0])
 
 
 def leading_ones(ctx: Context, *sizes: int) -> tuple[int, ...]:

@@ -8,12 +8,12 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
 from dml_conformance.spec.operator import Field
-from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder, plainest
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
+Sizes = tuple[int, ...]
 LONGEST_AXIS = 2**20
 # What ScaleBias is tried with; without it mostly, so that all of a function's own arguments are met.
 SCALES = (None, None, ScaleBias(1.0, 0.0), ScaleBias(-0.75, 0.5), ScaleBias(3.0, -1.25))
@@ -31,7 +31,7 @@ class ElementWiseBuilder(Builder):
     longest_axis = LONGEST_AXIS
 
     def __init__(self, name: str, **attributes: Sequence[Any]) -> None:
-        self._spec = operator(name)
+        super().__init__(name)
         fields = [field for field in self._spec.fields if not field.is_tensor]
         self._attributes: dict[str, Sequence[Any]] = {field.attribute: (None,) for field in fields}
         for field in fields:
@@ -42,17 +42,16 @@ class ElementWiseBuilder(Builder):
         self._attributes |= attributes
 
     def build(self, ctx: Context) -> Any:
-        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
+        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least))
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         desc = self._build(plainest(ctx), sizes)
         # Without ScaleBias all of a function's arguments are met as they are.
         return edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count, long axes, and everything that an attribute is tried with."""
-        for rank in ctx.ranks:
-            yield self.build(ctx.of_rank(rank, rank))
+        yield from self.of_every_rank(ctx)
         ones = (1,) * (ctx.ranks[0] - 1)
         for length in LONG_AXES:
             yield self._build(ctx, (*ones, length))
@@ -64,19 +63,19 @@ class ElementWiseBuilder(Builder):
         """The data type of each group."""
         return {group: ctx.chooser.choice(types) for group, types in ctx.types.items()}
 
-    def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
-        """The attributes of tensors of these types."""
+    def chosen(self, ctx: Context, types: Mapping[str, DataType], sizes: Sizes) -> Mapping[str, Any]:
+        """The attributes of tensors of these types and sizes."""
         return {attribute: ctx.chooser.choice(every) for attribute, every in self._attributes.items()}
 
     def is_given(self, ctx: Context, field: Field) -> bool:
         """Whether a tensor is there."""
         return True
 
-    def sizes_of(self, field: Field, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    def sizes_of(self, field: Field, sizes: Sizes) -> Sizes:
         """Those of a tensor where the first one has these."""
         return sizes
 
-    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def _build(self, ctx: Context, sizes: Sizes) -> Any:
         types = self.types(ctx)
         tensors = {
             field.attribute: tensor(
@@ -86,4 +85,4 @@ class ElementWiseBuilder(Builder):
             else None
             for field in self._spec.tensor_fields
         }
-        return self._spec.desc(**tensors, **self.chosen(ctx, types))
+        return self._spec.desc(**tensors, **self.chosen(ctx, types, sizes))

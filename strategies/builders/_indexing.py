@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dml_conformance.spec.tensor import UINT32_MAX
-from dml_conformance.strategies.builders import Builder, leading_ones
+from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX, TensorDesc
+from dml_conformance.strategies.builders import (
+    FAR_INDICES,
+    LONG_AXES,
+    SHORT_AXIS,
+    Builder,
+    four,
+    leading_ones,
+    plainest,
+)
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.edits import edit, resize, with_fitting_output
+
+Sizes = tuple[int, ...]
 
 
 def last_wide(sizes: Sequence[int]) -> int:
@@ -19,17 +29,24 @@ def last_wide(sizes: Sequence[int]) -> int:
     return found[-1]
 
 
+def chosen_axes(ctx: Context) -> tuple[int, Sizes]:
+    """A dimension count, and some of its axes, in ascending order: no page says what another order means."""
+    rank = ctx.chooser.choice(ctx.ranks)
+    chosen = ctx.chooser.integer(1, 2**rank - 1)
+    return rank, tuple(d for d in range(rank) if chosen >> d & 1)
+
+
 class AlongBuilder(Builder):
     """Of an operator with Axis, or Axes."""
 
-    def along(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
         """A valid descriptor with packed tensors, the first of these sizes, that works along one axis."""
         raise NotImplementedError
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         return self.along(ctx, sizes, last_wide(sizes))
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
         if sizes[place] > self.longest_axis:
             raise Impossible
         every = leading_ones(ctx, *sizes)
@@ -39,3 +56,85 @@ class AlongBuilder(Builder):
         """An axis + 1 starts again at 0."""
         desc = self.along(ctx, (1, 2, 3, 5), 3)
         yield edit(desc, **({"axes": (UINT32_MAX,)} if hasattr(desc, "axes") else {"axis": UINT32_MAX}))
+
+
+class ReductionBuilder(AlongBuilder):
+    """Of an operator that makes one element of those along Axes."""
+
+    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Any:
+        """A valid descriptor with packed tensors, the first of these sizes."""
+        raise NotImplementedError
+
+    def chosen_axes(self, ctx: Context) -> tuple[int, Sizes]:
+        """A dimension count and axes, not all of them where the output has more than one element."""
+        rank, axes = chosen_axes(ctx)
+        return rank, axes[1:] if ctx.spread and len(axes) == rank else axes
+
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+        return self.along_axes(ctx, sizes, (axis,))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        """Of one of two, or of one where there is no room for more."""
+        *_, before, count, after = leading_ones(ctx, *sizes)
+        choices = 2 if 2 * before * count * after <= MAX_ELEMENTS else 1
+        return self.along_axes(ctx, (choices, before, count, after), (0,))
+
+
+def reduced(sizes: Sizes, axes: Sizes) -> Sizes:
+    """With 1 along some axes."""
+    return tuple(1 if d in axes else size for d, size in enumerate(sizes))
+
+
+class IndicesBuilder(Builder):
+    """Of an operator that takes elements of an input along Axis by the indices in another tensor.
+
+    Attributes:
+        members: those after Axis, of one dimension of indices.
+    """
+
+    members: tuple[int, ...] = ()
+
+    def of_axis(self, ctx: Context, rank: int, axis: int) -> Any:
+        """A valid descriptor, of one dimension of indices."""
+        raise NotImplementedError
+
+    def index_sizes(self, sizes: Sizes, axis: int, count: int) -> Sizes:
+        """Those of so many indices along an axis of an input of these sizes."""
+        raise NotImplementedError
+
+    def edges(self, ctx: Context) -> Iterator[Any]:
+        """Two of two elements along every axis; long ones."""
+        for axis in range(4):
+            yield self._resized(self.of_axis(plainest(ctx), 4, axis), (2, 2, 2, 2), 2)
+        rank = ctx.ranks[0]
+        for length in LONG_AXES:
+            desc = self.of_axis(ctx.but(layout="packed"), rank, rank - 1)
+            yield self._resized(desc, (1,) * (rank - 1) + (length,), 40)
+
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+        rank = ctx.ranks[-1]
+        desc = self.of_axis(ctx.but(layout="packed"), rank, rank - 2)
+        yield self._resized(desc, (1,) * (rank - 2) + sizes, 3)
+
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+        return self.along(ctx, sizes, place, FAR_INDICES)
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+        before, count, after = sizes
+        return self.along(ctx, (before, SHORT_AXIS, after), 1, count)
+
+    def wrapping(self, ctx: Context) -> Iterator[Any]:
+        """An axis + 1 starts again at 0."""
+        yield edit(self.along(ctx, (2, 3, 5), 2, 4), axis=UINT32_MAX)
+
+    def along(self, ctx: Context, sizes: Sizes, place: int, count: int) -> Any:
+        """So many indices along one dimension of an input of three."""
+        data_type, axis = ctx.data_types[0], 1 + place
+        source = TensorDesc.of(data_type, four(*sizes))
+        indices = TensorDesc.of(ctx.index_types[0], self.index_sizes(source.sizes, axis, count))
+        return with_fitting_output(self._desc(source, indices, TensorDesc(data_type, ()), axis, *self.members))
+
+    def _resized(self, desc: Any, sizes: Sizes, count: int) -> Any:
+        """With an input of these sizes, and so many indices."""
+        indices = self.index_sizes(sizes, desc.axis, count)
+        return with_fitting_output(resize(resize(desc, "input_tensor", sizes), "indices_tensor", indices))

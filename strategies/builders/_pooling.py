@@ -6,16 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators._windows import FIRST, Window
 from dml_conformance.strategies.builders import Builder, matrix
-from dml_conformance.strategies.builders._windows import (
-    PLAIN,
-    chosen_image,
-    chosen_windows,
-    edges_of,
-    entries_of,
-)
+from dml_conformance.strategies.builders._windows import PLAIN, chosen_image, chosen_windows, edges_of, entries_of
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.tensors import tensor
 
@@ -35,9 +28,6 @@ LAYERS: tuple[tuple[int, Window], ...] = (
 class PoolingBuilder(Builder):
     """One such operator, whose windows have gaps if it has Dilations.
 
-    Args:
-        name: of the operator.
-
     Attributes:
         ways: what the members after the arrays may be, where that changes what becomes of windows.
     """
@@ -45,14 +35,14 @@ class PoolingBuilder(Builder):
     ways: Sequence[Any] = (None,)
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = descriptor_classes()[name]
+        super().__init__(name)
         self._has_gaps = any(field.name == "Dilations" for field in self._desc.fields)
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         windows = self._of_operator(chosen_windows(ctx, max(rank - FIRST, 0)))
-        batch, channels = chooser.integer(1, 2), chooser.integer(2 if ctx.spread else 1, 3)
+        batch, channels = chooser.integer(1, 2), chooser.integer(ctx.least, 3)
         shown = (batch, channels, *chosen_image(ctx, windows))
         return self._build(ctx, chooser.choice(ctx.data_types), shown[:rank], windows)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dml_conformance.spec.operators._windows import Window
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.edits import edit, put
 
 PLAIN = Window(1, 1, 1, 0, 0)
 # Sizes and what slides over them: windows of one element and of all, strides beyond the window, gaps, padding on one
@@ -55,4 +55,4 @@ def with_entry(ctx: Context, desc: Any, name: str, entry: int, d: int | None = N
     """The descriptor with one entry of an array changed, that of a dimension or any."""
     entries = getattr(desc, name)
     d = ctx.chooser.integer(0, len(entries) - 1) if d is None else d
-    return edit(desc, **{name: (*entries[:d], entry, *entries[d + 1 :])})
+    return edit(desc, **{name: put(entries, d, entry)})

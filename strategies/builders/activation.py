@@ -35,9 +35,6 @@ ATTRIBUTES = {
 
 
 class SoftplusBuilder(ElementWiseBuilder):
-    def __init__(self) -> None:
-        super().__init__("ACTIVATION_SOFTPLUS", **ATTRIBUTES["SOFTPLUS"])
-
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Any steepness from 6_4 on."""
         yield from super().edges(ctx)
@@ -48,4 +45,4 @@ class SoftplusBuilder(ElementWiseBuilder):
 BUILDERS = {
     spec.name: ElementWiseBuilder(spec.name, **ATTRIBUTES.get(spec.name.removeprefix("ACTIVATION_"), {}))
     for spec in SPECS
-} | {"ACTIVATION_SOFTPLUS": SoftplusBuilder()}
+} | {"ACTIVATION_SOFTPLUS": SoftplusBuilder("ACTIVATION_SOFTPLUS", **ATTRIBUTES["SOFTPLUS"])}

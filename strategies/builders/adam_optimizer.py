@@ -23,19 +23,15 @@ NETWORKS = (
     ((1, 1, 512, 4), (7e-4, 0.9, 0.98, 1e-9)),
     ((1, 1, 768, 4), (6e-4, 0.9, 0.95, 1e-8)),
 )
-MEMBERS = ("learning_rate", "beta1", "beta2", "epsilon")
+MEMBERS = {
+    "learning_rate": (0.5, float32(1e-3), 1.0, -0.25),
+    "beta1": (float32(0.9), 0.5, 0.0),
+    "beta2": (float32(0.999), 0.75, 0.0),
+    "epsilon": (float32(1e-8), 0.125, 2.0**-23, 0.0),
+}
 
 
 class AdamOptimizerBuilder(ElementWiseBuilder):
-    def __init__(self) -> None:
-        super().__init__(
-            NAME,
-            learning_rate=(0.5, float32(1e-3), 1.0, -0.25),
-            beta1=(float32(0.9), 0.5, 0.0),
-            beta2=(float32(0.999), 0.75, 0.0),
-            epsilon=(float32(1e-8), 0.125, 2.0**-23, 0.0),
-        )
-
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         """Of those that the table has for the step, UINT32."""
         found = super().types(ctx)
@@ -55,4 +51,4 @@ class AdamOptimizerBuilder(ElementWiseBuilder):
         return with_tensors(desc, {"training_step_tensor": tensor(ctx, data_type, desc.training_step_tensor.sizes)})
 
 
-BUILDERS = {NAME: AdamOptimizerBuilder()}
+BUILDERS = {NAME: AdamOptimizerBuilder(NAME, **MEMBERS)}

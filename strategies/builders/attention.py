@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.attention import MASK, MASK_TYPE, SPECS
-from dml_conformance.spec.registry import operator
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, last_of
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import described, edit, resize, resize_at
@@ -28,6 +27,8 @@ GROUPED = (SINGLE, LAYOUTS[2])  # which may have fewer heads of keys than of que
 FILTERS = (-10000.0, -10000.0, -1.0, -float.fromhex("0x1.fffffep+127"))
 NONE, BOOLEAN = int(MASK_TYPE.NONE), int(MASK_TYPE.BOOLEAN)
 OUTPUTS = ("output_tensor", "output_present_key_tensor", "output_present_value_tensor")
+# What there may be besides; the keys and values from before together.
+OPTIONAL = ("bias_tensor", "mask_tensor", "relative_position_bias_tensor", "past", *OUTPUTS[1:])
 # A tensor of a layout, a dimension counted from the end, and whether it has one head more or one element.
 WRONG = (
     *((SINGLE, "query_tensor", place) for place in (-3, -1)),
@@ -60,21 +61,20 @@ class Sizes(NamedTuple):
 
 class AttentionBuilder(Builder):
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.heads = [field.attribute for field in operator(name).fields if field.name.endswith("HeadCount")]
+        super().__init__(name)
+        self.heads = [field.attribute for field in self._spec.fields if field.name.endswith("HeadCount")]
 
     def build(self, ctx: Context) -> Any:
         choice, integer = ctx.chooser.choice, ctx.chooser.integer
         layout = SINGLE if ctx.complete else choice(LAYOUTS)
         is_wide = integer(0, 7) == 7
-        least = 2 if ctx.spread else 1
         found = Sizes(
             integer(1, 2),
-            integer(least, 4),
+            integer(ctx.least, 4),
             integer(1, 40 if is_wide else 5),
             integer(1, 3),
             integer(1, 70 if is_wide else 5),
-            integer(least, 5),
+            integer(ctx.least, 5),
             integer(1, 3),
         )
         if len(self.heads) > 1 and layout in GROUPED:
@@ -82,8 +82,7 @@ class AttentionBuilder(Builder):
         ctx.chooser.section()
         given = [ctx.complete or choice((False, True)) for _ in range(6)]
         mask_type = choice((BOOLEAN, *map(int, MASK_TYPE)))
-        names = ("bias_tensor", "mask_tensor", "relative_position_bias_tensor", "past", *OUTPUTS[1:])
-        kept = {name for name, is_given in zip(names, given, strict=True) if is_given}
+        kept = {name for name, is_given in zip(OPTIONAL, given, strict=True) if is_given}
         if mask_type == NONE and "mask_tensor" in kept:
             mask_type = BOOLEAN
         members = {"scale": choice(_scales(found.size)), "mask_filter_value": choice(FILTERS), "mask_type": mask_type}
@@ -111,9 +110,8 @@ class AttentionBuilder(Builder):
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every layout with each tensor and all, every mask, groups, layers of networks, long sequences."""
         found = Sizes(2, 3, 4, 2, 5, 3, past=2)
-        names = ("bias_tensor", "mask_tensor", "relative_position_bias_tensor", "past", *OUTPUTS[1:])
         for layout in LAYOUTS:
-            for kept in ((), *((name,) for name in names), names):
+            for kept in ((), *((name,) for name in OPTIONAL), OPTIONAL):
                 yield self._plain(ctx, found, layout, kept)
         for data_type in ctx.data_types:
             narrow = ctx.but(data_types=(data_type,))
@@ -127,7 +125,7 @@ class AttentionBuilder(Builder):
         # BERT: heads of 64, a mask of lengths; GPT-2: one token after others; T5: no scale, biases of positions; a
         # diffusion network's text, of 77 tokens; Whisper's heads, keys and values stacked.
         yield self._plain(ctx, Sizes(2, 16, 16, 2, 64, 64), kept=("bias_tensor", "mask_tensor"), mask_type=1)
-        yield self._plain(ctx, Sizes(1, 1, 1, 2, 64, 64, past=31), LAYOUTS[1], names)
+        yield self._plain(ctx, Sizes(1, 1, 1, 2, 64, 64, past=31), LAYOUTS[1], OPTIONAL)
         yield self._plain(ctx, Sizes(1, 12, 12, 2, 64, 64), kept=("relative_position_bias_tensor",), scale=1.0)
         yield self._plain(ctx, Sizes(1, 32, 77, 2, 40, 40))
         yield self._plain(ctx, Sizes(1, 4, 50, 2, 64, 64), LAYOUTS[2])
@@ -136,17 +134,17 @@ class AttentionBuilder(Builder):
             desc = self._plain(ctx, Sizes(1, 2, 3, 1, 4, 2), kept=(name,))
             yield resize(desc, name, described(desc, name).sizes[-4:])
         if len(self.heads) > 1:
-            yield from self._groups(ctx, names)
+            yield from self._groups(ctx)
         for length in LONG_AXES:
             yield self._plain(ctx, Sizes(1, length, 2, 1, 2, 2))
             yield self._plain(ctx, Sizes(1, 2, length, 1, 2, 1))
             yield self._plain(ctx, Sizes(1, 1, 2, 1, length, 2))
 
-    def _groups(self, ctx: Context, names: tuple[str, ...]) -> Iterator[Any]:
+    def _groups(self, ctx: Context) -> Iterator[Any]:
         """Heads of queries that share those of keys: with each tensor and all; four of them as in Llama, after others
         as in Mistral, all of them as in Falcon."""
         for layout in GROUPED:
-            for kept in ((), *((name,) for name in names), names):
+            for kept in ((), *((name,) for name in OPTIONAL), OPTIONAL):
                 yield self._plain(ctx, Sizes(2, 3, 4, 6, 2, 3, past=2, key_heads=2), layout, kept)
         yield self._plain(ctx, Sizes(1, 8, 8, 8, 128, 128, key_heads=2), kept=("mask_tensor",))
         yield self._plain(ctx, Sizes(1, 1, 1, 8, 128, 128, past=31, key_heads=2), kept=("past", *OUTPUTS[1:]))
@@ -235,14 +233,14 @@ class AttentionBuilder(Builder):
         for key, of in tensors.items():
             if key in names:
                 if key in (*SINGLE, "output_tensor"):
-                    of = ((1,) * (rank - len(of)) + of)[-rank:]
+                    of = last_of(of, rank)
                 elif not key.startswith("stacked"):
                     of = (1,) * (choice((len(of), 5)) - len(of)) + of
                 of_type = choice(ctx.types[MASK]) if key == "mask_tensor" else data_type
                 made[key] = tensor(ctx, of_type, of, output=key in OUTPUTS)
-        spec, counts = operator(self.name), dict(zip(self.heads, (heads, key_heads), strict=False))
-        missing = dict.fromkeys(field.attribute for field in spec.tensor_fields)
-        return spec.desc(**missing | made, **counts, **members)
+        counts = dict(zip(self.heads, (heads, key_heads), strict=False))
+        missing = dict.fromkeys(field.attribute for field in self._spec.tensor_fields)
+        return self._desc(**missing | made, **counts, **members)
 
 
 def _scales(size: int) -> tuple[float, ...]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.batch_normalization import IMAGE, SPECS
-from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, leading_ones
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
 from dml_conformance.strategies.builders._indexing import last_wide
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.tensors import sizes
 
 Sizes = tuple[int, ...]
 EPSILONS = (float32(1e-5), 0.5, 0.0, 2.0)
+PLAIN: Mapping[str, Any] = {"spatial": True, "epsilon": EPSILONS[0], "fused_activation": None}
 # Of parameters that are of one number alone, by operator; the others have the sizes of the output.
 PARAMETERS = {
     "BATCH_NORMALIZATION": ("mean_tensor", "variance_tensor", "scale_tensor", "bias_tensor"),
@@ -38,7 +39,7 @@ LAYERS: tuple[Sizes, ...] = ((1, 8, 24, 24), (2, 32, 7, 7), (32, 24, 1, 1), (1, 
 
 class BatchNormalizationBuilder(Builder):
     def __init__(self, name: str) -> None:
-        self._spec = operator(name)
+        super().__init__(name)
         self._has_activation = not name.endswith("GRAD")
 
     def build(self, ctx: Context) -> Any:
@@ -56,7 +57,7 @@ class BatchNormalizationBuilder(Builder):
             "spatial": is_spatial,
         }
         has_add = ctx.complete or chooser.integer(0, 1) == 1
-        return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), masks, has_add=has_add, **members)
+        return self._build(ctx, sizes(ctx, rank, ctx.least), masks, has_add=has_add, **members)
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         if sizes[last_wide(sizes)] > MOST_TOGETHER:
@@ -102,32 +103,17 @@ class BatchNormalizationBuilder(Builder):
     def _plain(self, ctx: Context, found: Sizes, ones: int) -> Any:
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), found, [ones])
 
-    def _build(
-        self,
-        ctx: Context,
-        found: Sizes,
-        masks: Sequence[int],
-        *,
-        has_add: bool = False,
-        spatial: bool = True,
-        epsilon: float = EPSILONS[0],
-        fused_activation: Any = None,
-    ) -> Any:
+    def _build(self, ctx: Context, found: Sizes, masks: Sequence[int], *, has_add: bool = False, **members: Any) -> Any:
         """Of each parameter a mask has a bit for each dimension of size 1; one mask is for all of them."""
         data_type = ctx.chooser.choice(ctx.data_types)
         ctx.chooser.section()
-        parameters = PARAMETERS[self._spec.name]
-        members: dict[str, Any] = {"spatial": spatial, "epsilon": epsilon, "fused_activation": fused_activation}
-        for field in self._spec.tensor_fields:
-            key, wanted = field.attribute, found
-            if key == "fused_add_tensor" and not has_add:
-                members[key] = None
-                continue
-            if key in parameters:
-                ones = masks[parameters.index(key) % len(masks)]
-                wanted = tuple(1 if ones >> d & 1 else size for d, size in enumerate(found))
-            members[key] = tensor(ctx, data_type, wanted, output=field.is_output)
-        return self._spec.desc(**{field.attribute: members[field.attribute] for field in self._spec.fields})
+        given = {field.attribute: found for field in self._spec.tensor_fields if has_add or not field.optional}
+        for n, key in enumerate(PARAMETERS[self._spec.name]):
+            ones = masks[n % len(masks)]
+            given[key] = tuple(1 if ones >> d & 1 else size for d, size in enumerate(found))
+        every = {**PLAIN, **members}
+        own = {field.attribute: every[field.attribute] for field in self._spec.fields if not field.is_tensor}
+        return self.of_tensors(ctx, {DATA: data_type}, given, **own)
 
 
 BUILDERS = {spec.name: BatchNormalizationBuilder(spec.name) for spec in SPECS}

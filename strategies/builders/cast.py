@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones, matrix
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -17,11 +16,9 @@ OUTPUT = "OutputTensor"  # the group of the output's type
 class CastBuilder(Builder):
     """CAST."""
 
-    _desc: Any = descriptor_classes()["CAST"]
-
     def build(self, ctx: Context) -> Any:
         data_type, other = ctx.chooser.choice(ctx.data_types), ctx.chooser.choice(ctx.types[OUTPUT])
-        return self._build(ctx, data_type, other, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
+        return self._build(ctx, data_type, other, sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """To the same type where that can be, so that every bit counts and the output takes no more memory."""
@@ -36,8 +33,7 @@ class CastBuilder(Builder):
         return self._build(ctx.but(layout="packed"), data_type, other, leading_ones(ctx, *matrix(size, other.size)))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
-        for rank in ctx.ranks:
-            yield self.build(ctx.of_rank(rank, rank))
+        yield from self.of_every_rank(ctx)
         ones = (1,) * (ctx.ranks[0] - 1)
         for length in LONG_AXES:
             yield self._build(ctx, ctx.data_types[0], ctx.types[OUTPUT][-1], (*ones, length))
@@ -46,4 +42,4 @@ class CastBuilder(Builder):
         return self._desc(tensor(ctx, data_type, sizes), tensor(ctx, other, sizes, output=True))
 
 
-BUILDERS = {"CAST": CastBuilder()}
+BUILDERS = {"CAST": CastBuilder("CAST")}

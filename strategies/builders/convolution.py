@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators._windows import FIRST, Window
-from dml_conformance.spec.operators.convolution import INTEGER, LINEAR
-from dml_conformance.spec.registry import operator
+from dml_conformance.spec.operators.convolution import INTEGER, LINEAR, is_backward
 from dml_conformance.strategies.builders import Builder, matrix, plainest
-from dml_conformance.strategies.builders._fused import (
-    chosen_activation,
-    every_activation,
-)
+from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
 from dml_conformance.strategies.builders._quantization import chosen_ranks
 from dml_conformance.strategies.builders._windows import (
     PLAIN,
@@ -41,6 +36,19 @@ class Channels(NamedTuple):
     made: int = 1
 
 
+# One and several of each, in one group and in several.
+CHANNELS = (Channels(3, 1, 1), Channels(3, 1, 2), Channels(2, 3, 2), Channels(1, 40, 3))
+
+
+class Geometry(NamedTuple):
+    """What is convolved: so many inputs of these channels and spatial sizes, with what slides along these."""
+
+    batch: int
+    channels: Channels
+    shown: Sequence[int]
+    windows: tuple[Window, ...]
+
+
 class PlainBuilder(Builder):
     """What convolutions have in common: plain ones, without anything that is optional."""
 
@@ -49,23 +57,31 @@ class PlainBuilder(Builder):
         if len(sizes) not in ctx.ranks or len(sizes) <= FIRST:
             raise Impossible
         batch, channels, *shown = sizes
-        return self._plain(ctx, batch, Channels(channels), shown, (PLAIN,) * len(shown))
+        return self._plain(ctx, Geometry(batch, Channels(channels), shown, (PLAIN,) * len(shown)))
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
         """An input and an output that large, and a filter."""
         yield from super().huge(ctx, sizes)
         made, given = sizes
         shown = (1,) * (ctx.ranks[-1] - FIRST)
-        yield self._plain(ctx, 1, Channels(1, given, made), shown, (PLAIN,) * len(shown))
+        yield self._plain(ctx, Geometry(1, Channels(1, given, made), shown, (PLAIN,) * len(shown)))
 
-    def _plain(self, ctx: Context, batch: int, channels: Channels, shown: Any, windows: tuple[Window, ...]) -> Any:
+    def break_window_fits(self, ctx: Context) -> Any:
+        """A padding that takes away all that windows cover, or a filter larger than the padded input."""
+        desc = self.build(ctx)
+        d = ctx.chooser.integer(0, len(desc.strides) - 1)
+        if is_backward(desc):
+            size = desc.output_tensor.sizes[FIRST + d] - desc.output_padding[d]
+            return with_entry(ctx, desc, "end_padding", desc.end_padding[d] + size, d)
+        padded = desc.input_tensor.sizes[FIRST + d] + desc.start_padding[d] + desc.end_padding[d]
+        return resize_at(with_entry(ctx, desc, "dilations", 1, d), "filter_tensor", FIRST + d, padded + 1)
+
+    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
         raise NotImplementedError
 
 
 class ConvolutionBuilder(PlainBuilder):
     """CONVOLUTION."""
-
-    _desc: Any = descriptor_classes()["CONVOLUTION"]
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
@@ -79,19 +95,18 @@ class ConvolutionBuilder(PlainBuilder):
             channels[2] = 2
         shown = chooser.several(1, 4, len(windows)) if direction == BACKWARD else chosen_image(ctx, windows)
         data_type = chooser.choice(ctx.data_types)
-        desc = self._build(ctx, data_type, batch, Channels(*channels), shown, windows, direction)
+        desc = self._build(ctx, data_type, Geometry(batch, Channels(*channels), shown, windows), direction)
         return desc if rank >= FIRST else _of_one_dimension(desc)
 
     def plain(self, ctx: Context) -> Any:
         sizes = (3, 4, 2)[: ctx.ranks[-1] - FIRST]
-        return self._build(ctx, ctx.data_types[0], 1, Channels(), sizes, (PLAIN,) * len(sizes), FORWARD)
+        return self._build(ctx, ctx.data_types[0], Geometry(1, Channels(), sizes, (PLAIN,) * len(sizes)), FORWARD)
 
     def large(self, ctx: Context, size: int) -> Any:
         """Windows of 3 x 3 elements of 4 channels, for as many."""
         rows, columns = matrix(size // 4, ctx.data_types[0].size)
-        windows = (Window(3, 1, 1, 1, 1),) * 2
-        plain = ctx.but(layout="packed")
-        desc = self._build(plain, ctx.data_types[0], 1, Channels(1, 4, 4), (rows, columns), windows, FORWARD)
+        geometry = Geometry(1, Channels(1, 4, 4), (rows, columns), (Window(3, 1, 1, 1, 1),) * 2)
+        desc = self._build(ctx.but(layout="packed"), ctx.data_types[0], geometry, FORWARD)
         return edit(desc, fused_activation=None)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
@@ -102,22 +117,15 @@ class ConvolutionBuilder(PlainBuilder):
                 for direction in (FORWARD, BACKWARD):
                     every = tuple(map(_written, windows, (n % 3,) * 3)) if direction == BACKWARD else windows
                     sizes = tuple(min(size, 9) for size in shown) if direction == BACKWARD else shown
-                    yield self._build(ctx, choice(types), 1, Channels(1, 2, 2), sizes, every, direction, n % 2)
+                    geometry = Geometry(1, Channels(1, 2, 2), sizes, every)
+                    yield self._build(ctx, choice(types), geometry, direction, n % 2)
             two = ((3,) * (rank - FIRST), (Window(2, 1, 1, 0, 1),) * (rank - FIRST))
-            for channels, direction in product(((3, 1, 1), (3, 1, 2), (2, 3, 2), (1, 40, 3)), (FORWARD, BACKWARD)):
-                yield self._build(ctx, choice(types), 2, Channels(*channels), *two, direction)
+            for channels, direction in product(CHANNELS, (FORWARD, BACKWARD)):
+                yield self._build(ctx, choice(types), Geometry(2, channels, *two), direction)
         for activation in every_activation(ctx.level):
-            desc = self._build(ctx, choice(types), 1, Channels(1, 3, 2), *two, choice((FORWARD, BACKWARD)))
+            geometry = Geometry(1, Channels(1, 3, 2), *two)
+            desc = self._build(ctx, choice(types), geometry, choice((FORWARD, BACKWARD)))
             yield edit(desc, fused_activation=activation)
-
-    def break_window_fits(self, ctx: Context) -> Any:
-        """A padding that takes away all that windows cover, or a filter larger than the padded input."""
-        desc = self.build(ctx)
-        d = ctx.chooser.integer(0, len(desc.strides) - 1)
-        if desc.direction == BACKWARD:
-            size = desc.output_tensor.sizes[FIRST + d] - desc.output_padding[d]
-            return with_entry(ctx, desc, "end_padding", desc.end_padding[d] + size, d)
-        return _with_large_filter(ctx, desc, d)
 
     def break_forward_output_padding(self, ctx: Context) -> Any:
         desc = self.plain(ctx)
@@ -125,25 +133,16 @@ class ConvolutionBuilder(PlainBuilder):
         size = desc.output_tensor.sizes[FIRST + d]
         return resize_at(with_entry(ctx, desc, "output_padding", 1, d), "output_tensor", FIRST + d, size + 1)
 
-    def _plain(self, ctx: Context, batch: int, channels: Channels, shown: Any, windows: tuple[Window, ...]) -> Any:
-        packed = ctx.but(layout="packed")
-        desc = self._build(packed, ctx.data_types[0], batch, channels, shown, windows, FORWARD)
+    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
+        desc = self._build(ctx.but(layout="packed"), ctx.data_types[0], geometry, FORWARD)
         return edit(desc, bias_tensor=None, fused_activation=None)
 
     def _build(
-        self,
-        ctx: Context,
-        data_type: DataType,
-        batch: int,
-        channels: Channels,
-        shown: Any,
-        windows: tuple[Window, ...],
-        direction: int,
-        mode: int | None = None,
+        self, ctx: Context, data_type: DataType, geometry: Geometry, direction: int, mode: int | None = None
     ) -> Any:
-        """An input of these spatial sizes; bias, mode and activation are chosen."""
+        """Bias and activation are chosen, and so is the mode where it is None."""
         ctx.chooser.section()
-        backward = direction == BACKWARD
+        (batch, channels, shown, windows), backward = geometry, direction == BACKWARD
         every = list(zip(windows, shown, strict=True))
         output = [window.covered(size) if backward else window.count(size) for window, size in every]
         ends = (channels.given, channels.made) if backward else (channels.made, channels.given)
@@ -167,22 +166,15 @@ class ConvolutionBuilder(PlainBuilder):
 # Layers of networks, smaller along the image than these have it: the first one of ResNet, a depthwise and a pointwise
 # one of MobileNet, one of two groups of ShuffleNet.
 LAYERS = (
-    (Channels(1, 3, 8), (21, 21), (Window(7, 2, 1, 3, 3),) * 2),
-    (Channels(24, 1, 1), (9, 9), (Window(3, 2, 1, 0, 1),) * 2),
-    (Channels(1, 96, 24), (5, 5), (PLAIN,) * 2),
-    (Channels(2, 24, 12), (4, 4), (Window(3, 1, 1, 1, 1),) * 2),
+    Geometry(1, Channels(1, 3, 8), (21, 21), (Window(7, 2, 1, 3, 3),) * 2),
+    Geometry(1, Channels(24, 1, 1), (9, 9), (Window(3, 2, 1, 0, 1),) * 2),
+    Geometry(1, Channels(1, 96, 24), (5, 5), (PLAIN,) * 2),
+    Geometry(1, Channels(2, 24, 12), (4, 4), (Window(3, 1, 1, 1, 1),) * 2),
 )
 
 
 class IntegerConvolutionBuilder(PlainBuilder):
-    """A convolution of integers.
-
-    Args:
-        name: the operator's.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+    """A convolution of integers."""
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
@@ -191,57 +183,38 @@ class IntegerConvolutionBuilder(PlainBuilder):
         batch, *channels = chooser.several(1, 2, 4)
         if ctx.spread:
             channels[2] = 2
-        desc = self._build(ctx, batch, Channels(*channels), chosen_image(ctx, windows), windows)
+        desc = self._build(ctx, Geometry(batch, Channels(*channels), chosen_image(ctx, windows), windows))
         return desc if rank >= FIRST else _of_one_dimension(desc)
 
     def large(self, ctx: Context, size: int) -> Any:
         """Windows of 3 x 3 elements of 4 channels, for as many, of as many elements as 2 bytes have."""
         rows, columns = matrix(size // 4, 2)
-        return self._plain(ctx, 1, Channels(1, 4, 4), (rows, columns), (Window(3, 1, 1, 1, 1),) * 2)
+        return self._plain(ctx, Geometry(1, Channels(1, 4, 4), (rows, columns), (Window(3, 1, 1, 1, 1),) * 2))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Windows, groups, scales and zero points for all and for each channel, there and not; sequences; layers."""
         for rank in ctx.ranks:
             for shown, windows in edges_of(rank - FIRST):
-                yield self._build(ctx, 1, Channels(1, 2, 2), shown, windows)
+                yield self._build(ctx, Geometry(1, Channels(1, 2, 2), shown, windows))
             two = ((3,) * (rank - FIRST), (Window(2, 1, 1, 1, 1),) * (rank - FIRST))
-            for channels in ((3, 1, 1), (3, 1, 2), (2, 3, 2), (1, 40, 3)):
-                yield self._build(ctx, 2, Channels(*channels), *two)
+            for channels in CHANNELS:
+                yield self._build(ctx, Geometry(2, channels, *two))
             for is_each, is_given in product((False, True), (False, True)):
-                yield self._build(ctx, 1, Channels(2, 2, 2), *two, is_each=is_each, is_given=is_given)
+                yield self._build(ctx, Geometry(1, Channels(2, 2, 2), *two), is_each=is_each, is_given=is_given)
         for shown in ((2,), (7,)):
-            yield self._plain(ctx, 1, Channels(1, 2, 3), shown, (Window(1, 3, 3, 1, 2),))
+            yield self._plain(ctx, Geometry(1, Channels(1, 2, 3), shown, (Window(1, 3, 3, 1, 2),)))
         for layer in LAYERS:
-            yield self._build(ctx.but(layout="packed"), 1, *layer, is_each=True, is_given=True)
+            yield self._build(ctx.but(layout="packed"), layer, is_each=True, is_given=True)
 
-    def break_window_fits(self, ctx: Context) -> Any:
-        """A filter larger than the padded input."""
-        desc = self.build(ctx)
-        return _with_large_filter(ctx, desc, ctx.chooser.integer(0, len(desc.strides) - 1))
-
-    def _plain(self, ctx: Context, batch: int, channels: Channels, shown: Any, windows: tuple[Window, ...]) -> Any:
-        return self._build(plainest(ctx), batch, channels, shown, windows, is_each=False, is_given=False)
+    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
+        return self._build(plainest(ctx), geometry, is_each=False, is_given=False)
 
     def _build(
-        self,
-        ctx: Context,
-        batch: int,
-        channels: Channels,
-        shown: Any,
-        windows: tuple[Window, ...],
-        *,
-        is_each: bool | None = None,
-        is_given: bool | None = None,
+        self, ctx: Context, geometry: Geometry, *, is_each: bool | None = None, is_given: bool | None = None
     ) -> Any:
-        """An input of these spatial sizes.
-
-        Args:
-            ctx: has the types and layouts to choose from.
-            batch, channels, shown, windows: of the input and what slides over it.
-            is_each: whether scale and zero point of the filter are for each channel; None to choose.
-            is_given: whether what is optional is given; None to choose, of each.
-        """
-        spec, chooser = operator(self._name), ctx.chooser
+        """Whether scale and zero point of the filter are for each channel, and whether what is optional is given, each
+        of it alone, is chosen where it is None."""
+        chooser, (batch, channels, shown, windows) = ctx.chooser, geometry
         chooser.section()
         counts = [window.count(size) for window, size in zip(windows, shown, strict=True)]
         sizes, strides, dilations, before, behind, _ = entries_of(windows)
@@ -253,27 +226,21 @@ class IntegerConvolutionBuilder(PlainBuilder):
             "OutputTensor": (batch, made, *counts),
         }
         types = {group: chooser.choice(every) for group, every in ctx.types.items()}
-        ranks = dict(chosen_ranks(ctx, spec))
+        ranks = dict(chosen_ranks(ctx, self._spec))
         if "FilterScaleTensor" in ranks:  # whose dimensions the zero point has as well, though no rule asks for it
             ranks["FilterZeroPointTensor"] = ranks["FilterScaleTensor"]
         is_each = chooser.choice((False, True)) if is_each is None else is_each
         tensors: dict[str, Any] = {}
-        for field in spec.tensor_fields:
+        for field in self._spec.tensor_fields:
             is_there = ctx.complete or (chooser.integer(0, 3) < 3 if is_given is None else is_given)
             if field.optional and not is_there:
                 tensors[field.attribute] = None
                 continue
             of_each = (1, made if is_each and field.name.startswith("Filter") else 1, 1, 1)
             of_sizes = whole.get(field.name) or of_each[: ranks[field.name]]
-            tensors[field.attribute] = tensor(ctx, types[spec.group(field)], of_sizes, output=field.is_output)
+            tensors[field.attribute] = tensor(ctx, types[self._spec.group(field)], of_sizes, output=field.is_output)
         arrays = {"strides": strides, "dilations": dilations, "start_padding": before, "end_padding": behind}
-        return spec.desc(**tensors, **arrays, group_count=channels.groups)
-
-
-def _with_large_filter(ctx: Context, desc: Any, d: int) -> Any:
-    """With a filter that is larger than the padded input along a spatial dimension."""
-    padded = desc.input_tensor.sizes[FIRST + d] + desc.start_padding[d] + desc.end_padding[d]
-    return resize_at(with_entry(ctx, desc, "dilations", 1, d), "filter_tensor", FIRST + d, padded + 1)
+        return self._desc(**tensors, **arrays, group_count=channels.groups)
 
 
 def _of_one_dimension(desc: Any) -> Any:
@@ -291,7 +258,7 @@ def _written(window: Window, added: int) -> Window:
 
 
 BUILDERS = {
-    "CONVOLUTION": ConvolutionBuilder(),
+    "CONVOLUTION": ConvolutionBuilder("CONVOLUTION"),
     INTEGER: IntegerConvolutionBuilder(INTEGER),
     LINEAR: IntegerConvolutionBuilder(LINEAR),
 }

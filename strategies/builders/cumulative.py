@@ -7,11 +7,10 @@ from itertools import product
 from typing import Any
 
 from dml_conformance.spec.operators.cumulative import DIRECTION, SPECS
-from dml_conformance.spec.registry import operator
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four, plainest
 from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.tensors import sizes
 
 Sizes = tuple[int, ...]
 WAYS = tuple(product(DIRECTION, (False, True)))
@@ -22,13 +21,10 @@ LAYERS = ((four(8, 128), 3), (four(512, 8), 2), (four(32, 64, 1), 2))
 class CumulativeBuilder(AlongBuilder):
     longest_axis = MOST_TOGETHER
 
-    def __init__(self, name: str) -> None:
-        self._spec = operator(name)
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         axis, way = ctx.chooser.integer(0, rank - 1), ctx.chooser.choice(WAYS)
-        return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), axis, way)
+        return self.alike(ctx, sizes(ctx, rank, ctx.least), axis, *way)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every type, each axis of every dimension count, every way, and along long ones."""
@@ -43,13 +39,7 @@ class CumulativeBuilder(AlongBuilder):
                 yield self.along(ctx, found, axis, way)
 
     def along(self, ctx: Context, sizes: Sizes, axis: int, way: tuple[Any, bool] = WAYS[0]) -> Any:
-        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes, axis, way)
-
-    def _build(self, ctx: Context, found: Sizes, axis: int, way: tuple[Any, bool]) -> Any:
-        data_type = ctx.chooser.choice(ctx.data_types)
-        ctx.chooser.section()
-        tensors = tensor(ctx, data_type, found), tensor(ctx, data_type, found, output=True)
-        return self._spec.desc(*tensors, axis, *way)
+        return self.alike(plainest(ctx), sizes, axis, *way)
 
 
 BUILDERS = {spec.name: CumulativeBuilder(spec.name) for spec in SPECS}

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.strategies.builders import LONG_AXES, Builder, matrix
+from dml_conformance.strategies.builders import LONG_AXES, Builder, last_of, matrix
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -22,21 +21,17 @@ WRAPPING_BLOCK, WRAPPING_SQUARE = 2_863_311_531, 954_437_177
 
 
 class DepthSpaceBuilder(Builder):
-    """One operator of the family.
-
-    Args:
-        name: of the operator.
-    """
+    """One operator of the family."""
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = descriptor_classes()[name]
+        super().__init__(name)
         self._is_to_depth = name.startswith("SPACE_TO_DEPTH")
         self._orders = ORDERS if name.endswith("1") else ()
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         data_type = ctx.chooser.choice(ctx.data_types)
-        block = ctx.chooser.integer(2 if ctx.spread else 1, MOST_BLOCK)
+        block = ctx.chooser.integer(ctx.least, MOST_BLOCK)
         return self._build(ctx, data_type, sizes(ctx, 4), block, rank)
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
@@ -84,16 +79,12 @@ class DepthSpaceBuilder(Builder):
     def _build(self, ctx: Context, data_type: DataType, moved: Sizes, block: int, rank: int = 4) -> Any:
         """Out of the few channels of the one side, and the small height and width of the other."""
         batch, channels, height, width = moved
-        deep = _of_rank((batch, channels * block * block, height, width), rank)
-        wide = _of_rank((batch, channels, height * block, width * block), rank)
+        deep = last_of((batch, channels * block * block, height, width), rank)
+        wide = last_of((batch, channels, height * block, width * block), rank)
         ctx.chooser.section()
         order = (ctx.chooser.choice(self._orders),) if self._orders else ()
         source, output = (wide, deep) if self._is_to_depth else (deep, wide)
         return self._desc(tensor(ctx, data_type, source), tensor(ctx, data_type, output, output=True), block, *order)
-
-
-def _of_rank(sizes: Sizes, rank: int) -> Sizes:
-    return (1,) * (rank - len(sizes)) + sizes[max(len(sizes) - rank, 0) :]
 
 
 BUILDERS = {

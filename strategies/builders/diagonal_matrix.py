@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import INT32_MAX, INT32_MIN
-from dml_conformance.strategies.builders import LONG_AXES, Builder
+from dml_conformance.spec.operator import DATA, Field
+from dml_conformance.spec.tensor import MAX_ELEMENTS
+from dml_conformance.strategies.builders import LONG_AXES
+from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._scalars import any_number
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
-from dml_conformance.strategies.tensors import sizes, tensor
 
 FAR_DIAGONALS = (INT32_MIN, INT32_MIN + 1, -2, -1, 0, 1, 2, INT32_MAX)
 
 
-class DiagonalBuilder(Builder):
-    """What the two have in common: matrices of any sizes, and diagonals inside and outside of them."""
+class DiagonalMatrixBuilder(ElementWiseBuilder):
+    """DIAGONAL_MATRIX: matrices of any sizes, and diagonals inside and outside of them."""
 
-    def build(self, ctx: Context) -> Any:
-        rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1))
-
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes)
-
-    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        raise NotImplementedError
-
-    def _near(self, ctx: Context, sizes: tuple[int, ...]) -> int:
-        """A diagonal that crosses the matrices, or just does not."""
-        return ctx.chooser.integer(-min(sizes[-2:][0], 100), min(sizes[-1], 100))
-
-
-class DiagonalMatrixBuilder(DiagonalBuilder):
-    """DIAGONAL_MATRIX."""
-
-    _desc: Any = descriptor_classes()["DIAGONAL_MATRIX"]
+    shares_layouts = False
+    longest_axis = MAX_ELEMENTS
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for offset in (*FAR_DIAGONALS, -7, -6, 4, 5):
@@ -49,19 +33,19 @@ class DiagonalMatrixBuilder(DiagonalBuilder):
             yield edit(self._build(ctx, (*ones, 2, length)), offset=length - 1)
             yield edit(self._build(ctx, (*ones, length, 2)), offset=2 - length)
 
-    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        data_type = ctx.chooser.choice(ctx.data_types)
-        output = tensor(ctx, data_type, sizes, output=True)
-        return self._desc(output, self._near(ctx, sizes), _value(ctx, data_type))
+    def chosen(self, ctx: Context, types: Mapping[str, DataType], sizes: Sizes) -> Mapping[str, Any]:
+        return {"offset": self._near(ctx, sizes), "value": _value(ctx, types[DATA])}
+
+    def _near(self, ctx: Context, sizes: Sizes) -> int:
+        """A diagonal that crosses the matrices, or just does not."""
+        return ctx.chooser.integer(-min(sizes[-2:][0], 100), min(sizes[-1], 100))
 
 
-class DiagonalMatrix1Builder(DiagonalBuilder):
+class DiagonalMatrix1Builder(DiagonalMatrixBuilder):
     """DIAGONAL_MATRIX1, with an input and without."""
 
-    _desc: Any = descriptor_classes()["DIAGONAL_MATRIX1"]
-
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._build(ctx.but(layout="packed", complete=True, data_types=ctx.data_types[:1]), sizes)
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+        return super().of_sizes(ctx.but(complete=True), sizes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for n, begin in enumerate(FAR_DIAGONALS):
@@ -71,17 +55,17 @@ class DiagonalMatrix1Builder(DiagonalBuilder):
         for length in LONG_AXES:
             yield edit(self._build(ctx, (2, length)), diagonal_fill_begin=length - 2, diagonal_fill_end=length - 1)
 
-    def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        data_type = ctx.chooser.choice(ctx.data_types)
-        has_input = ctx.complete or ctx.chooser.variant((False, True))
-        return self._desc(
-            tensor(ctx, data_type, sizes) if has_input else None,
-            tensor(ctx, data_type, sizes, output=True),
-            int(data_type),
-            any_number(ctx, data_type),
-            self._near(ctx, sizes),
-            self._near(ctx, sizes),
-        )
+    def is_given(self, ctx: Context, field: Field) -> bool:
+        return not field.optional or ctx.complete or ctx.chooser.variant((False, True))
+
+    def chosen(self, ctx: Context, types: Mapping[str, DataType], sizes: Sizes) -> Mapping[str, Any]:
+        data_type = types[DATA]
+        return {
+            "value_data_type": int(data_type),
+            "value": any_number(ctx, data_type),
+            "diagonal_fill_begin": self._near(ctx, sizes),
+            "diagonal_fill_end": self._near(ctx, sizes),
+        }
 
 
 def _value(ctx: Context, data_type: DataType) -> float:
@@ -92,4 +76,7 @@ def _value(ctx: Context, data_type: DataType) -> float:
     return ctx.chooser.integer(least, 100) + ctx.chooser.choice((0.0, 0.0, 0.5, 0.75))
 
 
-BUILDERS = {"DIAGONAL_MATRIX": DiagonalMatrixBuilder(), "DIAGONAL_MATRIX1": DiagonalMatrix1Builder()}
+BUILDERS = {
+    "DIAGONAL_MATRIX": DiagonalMatrixBuilder("DIAGONAL_MATRIX"),
+    "DIAGONAL_MATRIX1": DiagonalMatrix1Builder("DIAGONAL_MATRIX1"),
+}

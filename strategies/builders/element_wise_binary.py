@@ -8,11 +8,8 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.element_wise_binary import SPECS
 from dml_conformance.strategies.builders import LONG_AXES
-from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
-from dml_conformance.strategies.builders._fused import (
-    chosen_activation,
-    every_activation,
-)
+from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
+from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 
@@ -20,10 +17,7 @@ from dml_conformance.strategies.edits import edit
 class Add1Builder(ElementWiseBuilder):
     """ADD1, with an activation or without one."""
 
-    def __init__(self) -> None:
-        super().__init__("ELEMENT_WISE_ADD1")
-
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         return edit(super().of_sizes(ctx, sizes), fused_activation=None)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
@@ -32,8 +26,9 @@ class Add1Builder(ElementWiseBuilder):
         for activation in every_activation(ctx.level):
             yield edit(self._build(ctx, (*(1,) * (ctx.ranks[0] - 1), LONG_AXES[0])), fused_activation=activation)
 
-    def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
+    def chosen(self, ctx: Context, types: Mapping[str, DataType], sizes: Sizes) -> Mapping[str, Any]:
         return {"fused_activation": chosen_activation(ctx)}
 
 
-BUILDERS = {spec.name: ElementWiseBuilder(spec.name) for spec in SPECS} | {"ELEMENT_WISE_ADD1": Add1Builder()}
+ADD1 = "ELEMENT_WISE_ADD1"
+BUILDERS = {spec.name: ElementWiseBuilder(spec.name) for spec in SPECS} | {ADD1: Add1Builder(ADD1)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
-from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
+from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
@@ -63,10 +63,11 @@ class ClipBuilder(ElementWiseBuilder):
         for attribute in self._names:  # they go together
             del self._attributes[attribute]
 
-    def chosen(self, ctx: Context, types: Mapping[str, DataType]) -> Mapping[str, Any]:
-        return {**super().chosen(ctx, types), **self._of(types[DATA], ctx.chooser.choice(self._limits(types[DATA])))}
+    def chosen(self, ctx: Context, types: Mapping[str, DataType], sizes: Sizes) -> Mapping[str, Any]:
+        others, data_type = super().chosen(ctx, types, sizes), types[DATA]
+        return {**others, **self._of(data_type, ctx.chooser.choice(self._limits(data_type)))}
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         """With limits far apart: of an element that is held to one it does not show where it came from."""
         desc = super().of_sizes(ctx, sizes)
         data_type = desc.input_tensor.data_type

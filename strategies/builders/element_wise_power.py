@@ -20,9 +20,6 @@ NOT_FINITE = (math.inf, -math.inf, math.nan)
 class PowBuilder(ElementWiseBuilder):
     """POW, whose exponents have a type of their own from 3_0 on."""
 
-    def __init__(self) -> None:
-        super().__init__("ELEMENT_WISE_POW")
-
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         found = super().types(ctx)
         is_own = ctx.level >= Level.L3_0 or found[EXPONENT] not in ctx.table[EXPONENT].data_types
@@ -30,6 +27,6 @@ class PowBuilder(ElementWiseBuilder):
 
 
 BUILDERS = {
-    "ELEMENT_WISE_POW": PowBuilder(),
+    "ELEMENT_WISE_POW": PowBuilder("ELEMENT_WISE_POW"),
     "ELEMENT_WISE_CONSTANT_POW": ElementWiseBuilder("ELEMENT_WISE_CONSTANT_POW", exponent=(*EXPONENTS, *NOT_FINITE)),
 }

@@ -19,9 +19,6 @@ SCALE = "ScaleTensor"  # the group of the scales' type
 class QuantizeBuilder(ElementWiseBuilder):
     """One of the two, from 6_2 on one time in four without zero points."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-
     def is_given(self, ctx: Context, field: Field) -> bool:
         may_miss = field.optional and ctx.level >= Level.L6_2 and not ctx.complete
         return not may_miss or ctx.chooser.integer(0, 3) < 3
@@ -29,9 +26,6 @@ class QuantizeBuilder(ElementWiseBuilder):
 
 class QuantizeLinearBuilder(QuantizeBuilder):
     """QUANTIZE_LINEAR, whose scales have the type of what is scaled."""
-
-    def __init__(self) -> None:
-        super().__init__(QUANTIZE)
 
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         found = super().types(ctx)
@@ -64,7 +58,7 @@ class QuantizedAddBuilder(ElementWiseBuilder):
 
 
 BUILDERS = {
-    QUANTIZE: QuantizeLinearBuilder(),
+    QUANTIZE: QuantizeLinearBuilder(QUANTIZE),
     DEQUANTIZE: QuantizeBuilder(DEQUANTIZE),
     ADD: QuantizedAddBuilder(ADD),
 }

@@ -7,17 +7,10 @@ from math import prod
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators._windows import Window
 from dml_conformance.spec.operators.fold import image
 from dml_conformance.strategies.builders import Builder, matrix
-from dml_conformance.strategies.builders._windows import (
-    EDGES,
-    PLAIN,
-    chosen_image,
-    chosen_windows,
-    entries_of,
-)
+from dml_conformance.strategies.builders._windows import EDGES, PLAIN, chosen_image, chosen_windows, entries_of
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
 from dml_conformance.strategies.edits import edit, resize
 from dml_conformance.strategies.tensors import tensor
@@ -26,14 +19,10 @@ Sizes = tuple[int, ...]
 
 
 class FoldBuilder(Builder):
-    """UNFOLD or FOLD.
-
-    Args:
-        name: of the operator.
-    """
+    """UNFOLD or FOLD."""
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = descriptor_classes()[name]
+        super().__init__(name)
         self._is_fold = name == "FOLD"
         self._blocks = "input_tensor" if self._is_fold else "output_tensor"
 
@@ -41,7 +30,7 @@ class FoldBuilder(Builder):
         """Whatever the window is, the image is large enough for some of them."""
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
-        batch, channels = chooser.integer(1, 2), chooser.integer(2 if ctx.spread else 1, 3)
+        batch, channels = chooser.integer(1, 2), chooser.integer(ctx.least, 3)
         windows = chosen_windows(ctx, max(rank - 2, 0))
         shown = (batch, channels, *chosen_image(ctx, windows))
         return self._build(ctx, chooser.choice(ctx.data_types), shown[:rank], windows)

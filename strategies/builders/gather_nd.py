@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.gather_nd import unpadded_sizes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix
@@ -43,15 +42,11 @@ class Shape:
 
 
 class TupleBuilder(Builder):
-    """GATHER_ND, or GATHER_ND1, which has batches.
+    """GATHER_ND, or GATHER_ND1, which has batches."""
 
-    Args:
-        operator: its name.
-    """
-
-    def __init__(self, operator: str) -> None:
-        self._desc_type: Any = descriptor_classes()[operator]
-        self._batches: bool = "batch_dimension_count" in self._desc_type.__struct_fields__
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._batches: bool = "batch_dimension_count" in self._desc.__struct_fields__
 
     def build(self, ctx: Context) -> Any:
         ctx = ctx.of_rank(2) if ctx.spread else ctx
@@ -70,15 +65,13 @@ class TupleBuilder(Builder):
         plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
         for length in LONG_AXES:
             desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=1, q=2))
-            desc = resize(desc, "input_tensor", (1,) * (rank - 1) + (length,))
-            yield self._fit(resize(desc, "indices_tensor", (1,) * (rank - 2) + (40, 1)))
+            yield self._resized(desc, (1,) * (rank - 1) + (length,), 40)
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
         """An input of these sizes, indexed along the first of them."""
         plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
         desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=2, q=2))
-        desc = resize(desc, "input_tensor", (1,) * (rank - 2) + sizes)
-        yield self._fit(resize(desc, "indices_tensor", (1,) * (rank - 2) + (3, 1)))
+        yield self._resized(desc, (1,) * (rank - 2) + sizes, 3)
 
     def large(self, ctx: Context, size: int) -> Any:
         """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
@@ -105,17 +98,17 @@ class TupleBuilder(Builder):
             if attribute.endswith("_dimension_count"):
                 yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
 
-    def _desc(self, tensors: tuple[TensorDesc, ...], n: int, q: int, b: int) -> Any:
-        return self._desc_type(*tensors, n, q, b) if self._batches else self._desc_type(*tensors, n, q)
+    def _counted(self, tensors: tuple[TensorDesc, ...], *counts: int) -> Any:
+        """With these counts, of the input, the indices and batches."""
+        return self._desc(*tensors, *(counts if self._batches else counts[:2]))
 
     def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> Any:
         """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
-        least = 2 if ctx.spread else 1
-        meaningful = sizes(ctx, shape.n, least)
+        meaningful = sizes(ctx, shape.n, ctx.least)
         input_sizes = (1,) * (shape.rank - shape.n) + meaningful
-        grid = meaningful[: shape.b] + self._grid(sizes(ctx, shape.q - 1 - shape.b, least), meaningful[: shape.t])
+        grid = meaningful[: shape.b] + self._grid(sizes(ctx, shape.q - 1 - shape.b, ctx.least), meaningful[: shape.t])
         index_sizes = (1,) * (shape.rank - shape.q) + grid + (tuple_size or shape.t,)
         block_sizes = grid + meaningful[shape.b + index_sizes[-1] :]
         block_sizes = (1,) * (shape.rank - len(block_sizes)) + block_sizes
@@ -125,7 +118,7 @@ class TupleBuilder(Builder):
             tensor(ctx, index_type, index_sizes),
             *self._other_tensors(ctx, data_type, input_sizes, block_sizes),
         )
-        return self._desc(tensors, shape.n, shape.q, shape.b)
+        return self._counted(tensors, shape.n, shape.q, shape.b)
 
     def _grid(self, grid: tuple[int, ...], addressed: tuple[int, ...]) -> tuple[int, ...]:
         """Sizes that the tuples are arranged in, which address dimensions of these sizes."""
@@ -141,6 +134,11 @@ class TupleBuilder(Builder):
         """The descriptor with the sizes that its input and indices give."""
         return with_fitting_output(desc)
 
+    def _resized(self, desc: Any, sizes: tuple[int, ...], count: int) -> Any:
+        """With an input of these sizes, and so many tuples of one coordinate."""
+        desc = resize(desc, "input_tensor", sizes)
+        return self._fit(resize(desc, "indices_tensor", (1,) * (len(sizes) - 2) + (count, 1)))
+
     def _meaningful(self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int) -> Any:
         """Packed tensors of these sizes after leading ones."""
         data_type, index_type = ctx.data_types[0], ctx.index_types[0]
@@ -149,7 +147,7 @@ class TupleBuilder(Builder):
             TensorDesc.of(index_type, four(*index_sizes)),
             *self._other_tensors(ctx.but(layout="packed"), data_type, (), ()),
         )
-        return self._fit(self._desc(tensors, len(sizes), len(index_sizes), batches))
+        return self._fit(self._counted(tensors, len(sizes), len(index_sizes), batches))
 
     def break_output_rank(self, ctx: Context) -> Any:
         """As many dimensions of indices as there are, and a tuple that leaves two of the input over."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import resize_at
@@ -19,12 +18,9 @@ MANY_PARTS = 67
 class JoinSplitBuilder(Builder):
     """JOIN and SPLIT: a whole, and the sizes along Axis of its parts."""
 
-    def __init__(self, operator: str) -> None:
-        self._desc: Any = descriptor_classes()[operator]
-        self._is_join = operator == "JOIN"
-        self._whole, self._parts = (
-            ("output_tensor", "input_tensors") if self._is_join else ("input_tensor", "output_tensors")
-        )
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._is_join = name == "JOIN"
 
     def build(self, ctx: Context) -> Any:
         return self._build(ctx)
@@ -33,7 +29,7 @@ class JoinSplitBuilder(Builder):
         """A valid one of at least so many parts."""
         chooser = ctx.chooser
         rank, data_type = chooser.choice(ctx.ranks), chooser.choice(ctx.data_types)
-        part = sizes(ctx, rank, 2 if ctx.spread else 1, wide=False)
+        part = sizes(ctx, rank, ctx.least, wide=False)
         axis = chooser.integer(0, rank - 1)
         count = chooser.integer(least, MOST_PARTS)
         lengths = (part[axis], *chooser.several(1, 3, count - 1))
@@ -90,7 +86,7 @@ class JoinSplitBuilder(Builder):
         """The parts come to 2^32 elements more than the whole has."""
         for axis in range(1, 4):
             desc = self._of_parts(ctx.but(layout="packed"), ctx.data_types[0], four(1), axis, (2**31, 2**31, 2))
-            yield resize_at(desc, self._whole, axis, 2)
+            yield resize_at(desc, "output_tensor" if self._is_join else "input_tensor", axis, 2)
 
     def break_input_sizes(self, ctx: Context) -> Any:
         """One of several inputs is longer or shorter along another axis."""

@@ -8,12 +8,11 @@ from math import prod
 from typing import Any
 
 from dml_conformance.spec.operators.local_response import FORWARD, GRADIENT
-from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import UINT32_MAX
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, matrix
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, matrix, plainest
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.tensors import sizes
 
 Sizes = tuple[int, ...]
 # Regions of one element, odd and even ones, and such as reach beyond any tensor that is executed.
@@ -40,19 +39,13 @@ LARGE_CHANNELS = 16
 
 
 class LocalResponseBuilder(Builder):
-    """The normalization or its gradient.
-
-    Args:
-        name: the operator's.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._spec = operator(name)
+    """The normalization or its gradient."""
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
-        members = chooser.choice((True, False)), chooser.choice(LOCAL_SIZES), chooser.choice(PARAMETERS)
-        return self._build(ctx, sizes(ctx, chooser.choice(ctx.ranks), 2 if ctx.spread else 1), *members)
+        is_cross, local_size = chooser.choice((True, False)), chooser.choice(LOCAL_SIZES)
+        parameters, rank = chooser.choice(PARAMETERS), chooser.choice(ctx.ranks)
+        return self.alike(ctx, sizes(ctx, rank, ctx.least), is_cross, local_size, *parameters)
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         if len(sizes) not in ctx.ranks:
@@ -79,26 +72,17 @@ class LocalResponseBuilder(Builder):
         """Every region and all parameters, across channels and within them; what networks have; long rows."""
         packed = ctx.but(layout="packed")
         for is_cross, local_size in product((True, False), (*LOCAL_SIZES, *BEYOND)):
-            yield self._build(packed, (2, 6, 3, 5), is_cross, local_size, PARAMETERS[1])
+            yield self.alike(packed, (2, 6, 3, 5), is_cross, local_size, *PARAMETERS[1])
         for is_cross, parameters in product((True, False), PARAMETERS):
-            yield self._build(packed, (1, 5, 4, 4), is_cross, LOCAL_SIZES[0], parameters)
+            yield self.alike(packed, (1, 5, 4, 4), is_cross, LOCAL_SIZES[0], *parameters)
         for channels, local_size, parameters in NETWORKS:
-            yield self._build(packed, (1, channels, 4, 4), True, local_size, parameters)
+            yield self.alike(packed, (1, channels, 4, 4), True, local_size, *parameters)
         for length in LONG_AXES[:1]:
-            yield self._build(packed, (1, 2, 1, length), False, LOCAL_SIZES[0], PARAMETERS[1])
-            yield self._build(packed, (1, length, 1, 2), True, LOCAL_SIZES[0], PARAMETERS[1])
+            yield self.alike(packed, (1, 2, 1, length), False, LOCAL_SIZES[0], *PARAMETERS[1])
+            yield self.alike(packed, (1, length, 1, 2), True, LOCAL_SIZES[0], *PARAMETERS[1])
 
     def _plain(self, ctx: Context, found: Sizes, is_cross: bool) -> Any:
-        plain = ctx.but(layout="packed", data_types=ctx.data_types[:1])
-        return self._build(plain, found, is_cross, LOCAL_SIZES[0], PARAMETERS[1])
-
-    def _build(
-        self, ctx: Context, found: Sizes, is_cross: bool, local_size: int, parameters: tuple[float, float, float]
-    ) -> Any:
-        data_type = ctx.chooser.choice(ctx.data_types)
-        ctx.chooser.section()
-        tensors = [tensor(ctx, data_type, found, output=field.is_output) for field in self._spec.tensor_fields]
-        return self._spec.desc(*tensors, is_cross, local_size, *parameters)
+        return self.alike(plainest(ctx), found, is_cross, LOCAL_SIZES[0], *PARAMETERS[1])
 
 
 BUILDERS = {name: LocalResponseBuilder(name) for name in (FORWARD, GRADIENT)}

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.lp_normalization import NAME
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, plainest
 from dml_conformance.strategies.builders._indexing import AlongBuilder, last_wide
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.tensors import sizes
 
 Sizes = tuple[int, ...]
 EPSILONS = (float32(1e-5), 0.0, float32(1e-12), 0.5)
@@ -23,12 +22,11 @@ NETWORKS = (((1, 64, 6, 6), 1), ((1, 1, 4, 128), 3))
 
 class LpNormalizationBuilder(AlongBuilder):
     longest_axis = MOST_TOGETHER
-    _desc: Any = descriptor_classes()[NAME]
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         axis, epsilon, p = ctx.chooser.integer(0, rank - 1), ctx.chooser.choice(EPSILONS), ctx.chooser.choice(ORDERS)
-        return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), axis, epsilon, p)
+        return self.alike(ctx, sizes(ctx, rank, ctx.least), axis, epsilon, p)
 
     def vast(self, ctx: Context, sizes: Sizes) -> Any:
         if sizes[last_wide(sizes)] > MOST_TOGETHER:
@@ -39,21 +37,16 @@ class LpNormalizationBuilder(AlongBuilder):
         """Each axis of every dimension count, with each order and Epsilon; long axes; what networks have."""
         for rank in ctx.ranks:
             for axis, p in product(range(rank), ORDERS):
-                yield self._build(ctx, ((2, 3) * 4)[:rank], axis, EPSILONS[0], p)
+                yield self.alike(ctx, ((2, 3) * 4)[:rank], axis, EPSILONS[0], p)
         for epsilon, p in product(EPSILONS, ORDERS):
-            yield self._build(ctx, (2, 3, 4, 5), 1, epsilon, p)
+            yield self.alike(ctx, (2, 3, 4, 5), 1, epsilon, p)
         for length, p in product(LONG_AXES, ORDERS):
-            yield self._build(ctx, (1, 1, 2, length), 3, 0.0, p)
+            yield self.alike(ctx, (1, 1, 2, length), 3, 0.0, p)
         for found, axis in NETWORKS:
             yield self.along(ctx, found, axis)
 
     def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
-        return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes, axis, EPSILONS[0], ORDERS[0])
-
-    def _build(self, ctx: Context, found: Sizes, axis: int, epsilon: float, p: int) -> Any:
-        data_type = ctx.chooser.choice(ctx.data_types)
-        ctx.chooser.section()
-        return self._desc(tensor(ctx, data_type, found), tensor(ctx, data_type, found, output=True), axis, epsilon, p)
+        return self.alike(plainest(ctx), sizes, axis, EPSILONS[0], ORDERS[0])
 
 
-BUILDERS = {NAME: LpNormalizationBuilder()}
+BUILDERS = {NAME: LpNormalizationBuilder(NAME)}

@@ -7,53 +7,33 @@ from itertools import product
 from typing import Any
 
 from dml_conformance.spec.operators.matrix_multiply import along
-from dml_conformance.spec.registry import operator
-from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones, matrix, plainest
+from dml_conformance.strategies.builders import LONG_AXES, leading_ones, matrix, plainest
 from dml_conformance.strategies.builders._quantization import chosen_ranks
-from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.builders.gemm import DEPTH, ProductBuilder, Sizes
+from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.tensors import sizes
 
-Sizes = tuple[int, ...]
 PARTS = ("a", "b", "output", "bias")
-DEPTH = 64  # of large products
 # Rows, inner size and columns of layers of networks, fewer of rows or columns than these have: the queries of BERT, its
 # second feed-forward layer, attention of a head, the classifier of ResNet.
 LAYERS = ((16, 768, 48), (4, 3072, 32), (32, 64, 32), (1, 2048, 128))
 
 
-class MatrixMultiplyBuilder(Builder):
-    """One of the operators.
-
-    Args:
-        name: the operator's.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+class MatrixMultiplyBuilder(ProductBuilder):
+    """One of the operators."""
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
-        found = sizes(ctx, rank + 1, 2 if ctx.spread else 1)
+        found = sizes(ctx, rank + 1, ctx.least)
         each = {name: chooser.choice((False, True)) for name in PARTS}
         given = {name: ctx.complete or chooser.integer(0, 3) < 3 for name in PARTS}
         chooser.section()
         return self._build(ctx, found, each, given)
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
-        """As a matrix, or several, by a column."""
-        if len(sizes) not in ctx.ranks:
-            raise Impossible
-        return self._plain(ctx, (*sizes, 1))
-
     def large(self, ctx: Context, size: int) -> Any:
         rows, columns = matrix(size, 2)  # those of 8 bits have as many elements, which are what takes time
-        return self._plain(ctx, (*leading_ones(ctx, rows, DEPTH), columns))
-
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
-        """The product of a column and a row, or several."""
-        *lead, rows, columns = leading_ones(ctx, *sizes)
-        return self._plain(ctx, (*lead, rows, 1, columns))
+        return self.plain(ctx, (*leading_ones(ctx, rows, DEPTH), columns))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """For each dimension count scales and zero points for all and for each, there and not; long sums; layers."""
@@ -62,12 +42,12 @@ class MatrixMultiplyBuilder(Builder):
             yield self._build(ctx, found, dict.fromkeys(PARTS, is_each), dict.fromkeys(PARTS, is_given))
         ones = (1,) * (ctx.ranks[-1] - 2)
         for length in LONG_AXES:
-            yield self._plain(ctx, (*ones, 1, length, 2))
+            yield self.plain(ctx, (*ones, 1, length, 2))
         for layer in LAYERS:
             every = dict.fromkeys(PARTS, True)
             yield self._build(ctx.but(layout="packed"), (*ones, *layer), every, every)
 
-    def _plain(self, ctx: Context, found: Sizes) -> Any:
+    def plain(self, ctx: Context, found: Sizes) -> Any:
         """Without what is optional."""
         return self._build(plainest(ctx), found, {}, {})
 
@@ -80,32 +60,22 @@ class MatrixMultiplyBuilder(Builder):
             each: of which matrices there are scales and zero points for each row or column.
             given: of which there are zero points, and whether there is a bias.
         """
-        spec, rank = operator(self._name), len(found) - 1  # 1 too, which is not valid
+        rank = len(found) - 1  # 1 too, which is not valid
         *lead, rows, inner, columns = (1, *found) if len(found) < 3 else found
         shapes: dict[str, Sizes] = {"a": (rows, inner), "b": (inner, columns), "output": (rows, columns)}
         shapes = {name: (*lead, *pair)[:rank] for name, pair in shapes.items()}
         types = {group: ctx.chooser.choice(every) for group, every in ctx.types.items()}
-        ranks = chosen_ranks(ctx, spec)
-
-        def sizes_of(name: str, field: str) -> Sizes:
-            """Of a matrix, the bias, or what stands beside a matrix."""
-            whole = shapes["output" if name == "bias" else name.partition("_")[0]]
-            if field not in ranks:
-                return whole
-            of = name.partition("_")[0]
-            is_each = each.get(of, False) and rank > 1
-            return along(f"{of.title()}Tensor", ranks[field], whole if is_each else (1, 1))
-
-        tensors: dict[str, Any] = {}
-        for field in spec.tensor_fields:
-            name = field.attribute.removesuffix("_tensor")
-            if field.optional and not given.get(name.partition("_")[0], False):
-                tensors[field.attribute] = None
-            else:
-                data_type = types[spec.group(field)]
-                made = tensor(ctx, data_type, sizes_of(name, field.name), output=field.is_output)
-                tensors[field.attribute] = made
-        return spec.desc(**tensors)
+        ranks = chosen_ranks(ctx, self._spec)
+        wanted: dict[str, Sizes] = {}
+        for field in self._spec.tensor_fields:
+            of = field.attribute.partition("_")[0]  # a matrix, whose tensor this is or stands beside, or the bias
+            whole = shapes["output" if of == "bias" else of]
+            if field.name in ranks:
+                is_each = each.get(of, False) and rank > 1
+                whole = along(f"{of.title()}Tensor", ranks[field.name], whole if is_each else (1, 1))
+            if given.get(of, False) or not field.optional:
+                wanted[field.attribute] = whole
+        return self.of_tensors(ctx, types, wanted)
 
 
 BUILDERS = {

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -19,15 +18,13 @@ SMALL = (1, 1, 7, 13)  # sizes of an input where the output is what is large
 class MaxUnpoolingBuilder(Builder):
     """MAX_UNPOOLING."""
 
-    _desc: Any = descriptor_classes()["MAX_UNPOOLING"]
-
     def build(self, ctx: Context) -> Any:
         """An output that mostly has room for the whole input, as a max-pooling leaves it; now and then any other."""
         rank = ctx.chooser.choice(ctx.ranks)
         data_type, index_type = ctx.chooser.choice(ctx.data_types), ctx.chooser.choice(ctx.index_types)
-        pooled = sizes(ctx, rank, 2 if ctx.spread else 1, wide=False)
+        pooled = sizes(ctx, rank, ctx.least, wide=False)
         if ctx.chooser.integer(0, 3) == 3:
-            return self._build(ctx, data_type, index_type, pooled, sizes(ctx, rank, 2 if ctx.spread else 1))
+            return self._build(ctx, data_type, index_type, pooled, sizes(ctx, rank, ctx.least))
         window = ctx.chooser.integer(1, 3)
         output = tuple(size * window if d > 1 else size for d, size in enumerate(pooled))
         return self._build(ctx, data_type, index_type, pooled, output)
@@ -71,4 +68,4 @@ class MaxUnpoolingBuilder(Builder):
         )
 
 
-BUILDERS = {"MAX_UNPOOLING": MaxUnpoolingBuilder()}
+BUILDERS = {"MAX_UNPOOLING": MaxUnpoolingBuilder("MAX_UNPOOLING")}

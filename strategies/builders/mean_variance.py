@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from dml_conformance.spec.descriptor import attribute_of, descriptor_classes
+from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NAME, NEWEST, OLDEST
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, matrix
-from dml_conformance.strategies.builders._fused import (
-    chosen_activation,
-    every_activation,
-)
-from dml_conformance.strategies.builders._indexing import AlongBuilder
+from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
+from dml_conformance.strategies.builders._indexing import AlongBuilder, chosen_axes
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit, resize_at
@@ -22,51 +19,36 @@ from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
 EPSILONS = (float32(1e-5), 0.5, 0.0, 2.0)
+FLAGS = ("NormalizeVariance", "UseMean", "UseVariance")  # what it is normalized by
 IMAGE = (2, 3)  # the dimensions of four that are taken together without CrossChannel
 
 
 class NormalizationBuilder(AlongBuilder):
-    """MEAN_VARIANCE_NORMALIZATION1, which the others take from what differs.
-
-    Attributes:
-        name: the operator's.
-        plain: attributes where no others are chosen.
-    """
+    """MEAN_VARIANCE_NORMALIZATION1 or MEAN_VARIANCE_NORMALIZATION2, which has UseMean and UseVariance."""
 
     longest_axis = MOST_TOGETHER
-    name = NAME
-    plain: Mapping[str, Any] = {"normalize_variance": True, "epsilon": EPSILONS[0], "fused_activation": None}
 
-    def __init__(self) -> None:
-        self._desc = descriptor_classes()[self.name]
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._flags = [field.attribute for field in self._spec.fields if field.name in FLAGS]
 
     def build(self, ctx: Context) -> Any:
-        """Axes in ascending order; scale and bias of any sizes that are broadcast."""
-        rank, chooser = ctx.chooser.choice(ctx.ranks), ctx.chooser
-        chosen = chooser.integer(1, 2**rank - 1)
-        axes = tuple(d for d in range(rank) if chosen >> d & 1)
+        """Scale and bias of any sizes that are broadcast."""
+        (rank, axes), chooser = chosen_axes(ctx), ctx.chooser
         broadcast = chooser.several(0, 2**rank - 1, 2)
         given = [True, True] if ctx.complete else [chooser.choice((True, False)) for _ in BROADCAST]
         members = {
-            **self.chosen(ctx),
+            **{flag: chooser.choice((True, True, False)) for flag in self._flags},
             "epsilon": chooser.choice(EPSILONS),
             "fused_activation": chosen_activation(ctx) if chooser.integer(0, 1) else None,
         }
-        found = sizes(ctx, rank, 2 if ctx.spread else 1)
+        found = sizes(ctx, rank, ctx.least)
         if ctx.level < Level.L5_2:
             given[1] = given[0]
         if ctx.level < Level.L4_0:
             broadcast = [ones & ~(1 << CHANNELS) for ones in broadcast]
         masks = [ones if is_given else None for ones, is_given in zip(broadcast, given, strict=True)]
         return self._build(ctx, found, axes, masks, **members)
-
-    def chosen(self, ctx: Context) -> dict[str, Any]:
-        """What it is normalized by."""
-        return {"normalize_variance": ctx.chooser.choice((True, True, False))}
-
-    def every(self) -> Iterator[dict[str, Any]]:
-        """All that it may be normalized by."""
-        yield from ({"normalize_variance": is_normalized} for is_normalized in (True, False))
 
     def over(self, axes: Sizes) -> dict[str, Any]:
         """The attributes that have elements along some axes taken together, or along others as near as can be."""
@@ -84,7 +66,8 @@ class NormalizationBuilder(AlongBuilder):
         channels = 0 if ctx.level < Level.L4_0 else 1 << CHANNELS
         for masks in product((0, 0b1101, 0b0101 | channels, 0b1000), repeat=2):
             yield self._build(ctx.but(layout="packed"), (2, 3, 4, 5), IMAGE, masks)
-        for epsilon, members in product(EPSILONS, self.every()):
+        for epsilon, *every in product(EPSILONS, *((True, False),) * len(self._flags)):
+            members = dict(zip(self._flags, every, strict=True))
             yield edit(self._plain(ctx, (1, 3, 4, 5), IMAGE), epsilon=epsilon, **members)
         for length in LONG_AXES:
             yield self._plain(ctx, (1, 1, 2, length), (3,))
@@ -110,13 +93,12 @@ class NormalizationBuilder(AlongBuilder):
             for ones in masks
         ]
         source, output = tensor(ctx, data_type, found), tensor(ctx, data_type, found, output=True)
-        return self._desc(source, *beside, output, **{**self.plain, **self.over(axes), **members})
+        plain = {**dict.fromkeys(self._flags, True), "epsilon": EPSILONS[0], "fused_activation": None}
+        return self._desc(source, *beside, output, **{**plain, **self.over(axes), **members})
 
 
 class ImageBuilder(NormalizationBuilder):
     """MEAN_VARIANCE_NORMALIZATION: of all dimensions of an image, and of channels where these are among the axes."""
-
-    name = OLDEST
 
     def over(self, axes: Sizes) -> dict[str, Any]:
         return {"cross_channel": CHANNELS in axes}
@@ -141,23 +123,4 @@ class ImageBuilder(NormalizationBuilder):
         return iter(())
 
 
-class UsesBuilder(NormalizationBuilder):
-    """MEAN_VARIANCE_NORMALIZATION2: UseMean and UseVariance, both, or either, or none."""
-
-    name = NEWEST
-    plain: Mapping[str, Any] = {
-        "use_mean": True,
-        "use_variance": True,
-        "epsilon": EPSILONS[0],
-        "fused_activation": None,
-    }
-
-    def chosen(self, ctx: Context) -> dict[str, Any]:
-        return {name: ctx.chooser.choice((True, True, False)) for name in ("use_mean", "use_variance")}
-
-    def every(self) -> Iterator[dict[str, Any]]:
-        for has_mean, has_variance in product((True, False), repeat=2):
-            yield {"use_mean": has_mean, "use_variance": has_variance}
-
-
-BUILDERS = {built.name: built for built in (ImageBuilder(), NormalizationBuilder(), UsesBuilder())}
+BUILDERS = {OLDEST: ImageBuilder(OLDEST), **{name: NormalizationBuilder(name) for name in (NAME, NEWEST)}}

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.nonzero_coordinates import effective_rank
 from dml_conformance.spec.tensor import MAX_ELEMENTS
@@ -20,11 +19,9 @@ from dml_conformance.strategies.tensors import sizes, tensor
 class NonzeroCoordinatesBuilder(Builder):
     """NONZERO_COORDINATES; below 4_0 all tensors have the same DimensionCount."""
 
-    _desc: Any = descriptor_classes()["NONZERO_COORDINATES"]
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        input_sizes = sizes(ctx, rank, ctx.least)
         return self._build(ctx, input_sizes, ctx.chooser.integer(effective_rank(input_sizes), rank))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
@@ -98,4 +95,4 @@ class NonzeroCoordinatesBuilder(Builder):
         return resize_at(desc, "output_coordinates_tensor", count - 1, wrong)
 
 
-BUILDERS = {"NONZERO_COORDINATES": NonzeroCoordinatesBuilder()}
+BUILDERS = {"NONZERO_COORDINATES": NonzeroCoordinatesBuilder("NONZERO_COORDINATES")}

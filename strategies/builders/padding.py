@@ -9,13 +9,12 @@ from math import prod
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import FLOAT32_MAX, enumerations
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.edits import edit, put, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 MODES = enumerations()["DML_PADDING_MODE"]
@@ -30,15 +29,15 @@ Pads = Sequence[tuple[int, int]]
 class PaddingBuilder(Builder):
     """PADDING and PADDING1."""
 
-    def __init__(self, operator: str) -> None:
-        self._desc: Any = descriptor_classes()[operator]
-        self._states_type = operator == "PADDING1"
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._states_type = name == "PADDING1"
 
     def build(self, ctx: Context) -> Any:
         """One or two dimensions are padded."""
         chooser = ctx.chooser
         rank, data_type = chooser.choice(ctx.ranks), chooser.choice(ctx.data_types)
-        inner = sizes(ctx, rank, 2 if ctx.spread else 1, wide=False)
+        inner = sizes(ctx, rank, ctx.least, wide=False)
         mode = chooser.choice(_modes(ctx.level))
         pads = [(0, 0)] * rank
         for _ in range(2):
@@ -135,8 +134,8 @@ class PaddingBuilder(Builder):
         for d in range(1, 4):
             desc = self._of_pads(plain, ctx.data_types[0], four(3, 3, 3), [(0, 0)] * 4, MODE.CONSTANT)
             for start, end in ((2**31, 2**31), (2**32 - 2, 3), (1, 2**32 - 1)):
-                put = {"start_padding": start, "end_padding": end}
-                padded = edit(desc, **{name: tuple(n if d == at else 0 for at in range(4)) for name, n in put.items()})
+                none = (0,) * 4
+                padded = edit(desc, start_padding=put(none, d, start), end_padding=put(none, d, end))
                 yield resize_at(padded, "output_tensor", d, (3 + start + end) % 2**32)
 
     def break_reflection_of_one(self, ctx: Context) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA, EACH
 from dml_conformance.spec.operators.quantize import DEQUANTIZE, NONE, QUANTIZE, SCALE, SCALE_ZERO_POINT
-from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four
 from dml_conformance.strategies.builders._element_wise import LONGEST_AXIS
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
@@ -28,11 +27,11 @@ class QuantizeBuilder(Builder):
     longest_axis = LONGEST_AXIS
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = operator(name).desc
+        super().__init__(name)
         self._is_quantize = name == QUANTIZE
 
     def build(self, ctx: Context) -> Any:
-        return self._any(ctx, 2 if ctx.spread else 1)
+        return self._any(ctx, ctx.least)
 
     def _any(self, ctx: Context, least: int, of: int | None = None) -> Any:
         whole = sizes(ctx, ctx.chooser.choice(ctx.ranks), least)
@@ -49,8 +48,7 @@ class QuantizeBuilder(Builder):
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count; long axes of one block and of many; in all types weights by blocks of 32
         rows, as Phi-3's ONNX models of 4 bits have them (int4-rtn-block-32), and odd numbers of elements."""
-        for rank in ctx.ranks:
-            yield self.build(ctx.of_rank(rank, rank))
+        yield from self.of_every_rank(ctx)
         ones = (1,) * (ctx.ranks[0] - 1)
         for length in LONG_AXES:
             for count in (1, 2, length):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.operators.random_generator import RANDOM_GENERATOR, STATE
+from dml_conformance.spec.operators.random_generator import STATE
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.builders._element_wise import LONGEST_AXIS
 from dml_conformance.strategies.context import Context
@@ -19,7 +19,7 @@ class RandomGeneratorBuilder(Builder):
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        return self._build(ctx, ctx.chooser.choice(ctx.ranks), sizes(ctx, rank, 2 if ctx.spread else 1))
+        return self._build(ctx, ctx.chooser.choice(ctx.ranks), sizes(ctx, rank, ctx.least))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         return self._build(ctx.but(layout="packed", complete=True), ctx.ranks[0], sizes)
@@ -38,7 +38,7 @@ class RandomGeneratorBuilder(Builder):
     def _build(self, ctx: Context, rank: int, sizes: tuple[int, ...]) -> Any:
         (data_type,) = ctx.data_types
         state = (1,) * (rank - 1) + (STATE,)
-        return RANDOM_GENERATOR.desc(
+        return self._desc(
             tensor(ctx, data_type, state),
             tensor(ctx, data_type, sizes, output=True),
             tensor(ctx, data_type, state, output=True) if ctx.complete or ctx.chooser.integer(0, 3) < 3 else None,
@@ -46,4 +46,4 @@ class RandomGeneratorBuilder(Builder):
         )
 
 
-BUILDERS = {"RANDOM_GENERATOR": RandomGeneratorBuilder()}
+BUILDERS = {"RANDOM_GENERATOR": RandomGeneratorBuilder("RANDOM_GENERATOR")}

@@ -7,19 +7,13 @@ from itertools import product
 from math import inf, nan, prod
 from typing import Any, NamedTuple
 
+from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.recurrent import DIRECTION, LENGTHS, UNITS
-from dml_conformance.spec.registry import operators
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder
-from dml_conformance.strategies.builders._fused import (
-    activation,
-    chosen_activation,
-    every_activation,
-    flat_softplus,
-    wrong_activation,
-)
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, last_of
+from dml_conformance.strategies.builders._fused import activation, chosen_activation, every_activation, wrong_activation
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit
-from dml_conformance.strategies.tensors import sizes, tensor
+from dml_conformance.strategies.edits import edit, put
+from dml_conformance.strategies.tensors import sizes
 
 SIGMOID, TANH, LINEAR, RELU = (activation(f"ACTIVATION_{name}") for name in ("SIGMOID", "TANH", "LINEAR", "RELU"))
 # Of whole numbers it is 0 or 1, so that states stay whole over any number of steps.
@@ -68,26 +62,25 @@ MEMBERS: dict[str, Sequence[Mapping[str, Any]]] = {
 class RecurrentBuilder(Builder):
     """Of layers.
 
-    Args:
-        operator: its name.
+    Attributes:
         optional: inputs that it can do without.
         outputs: all of them.
-
-    Attributes:
         costly: inputs that long cases and many alike do without.
     """
 
+    optional: tuple[str, ...] = OPTIONAL
+    outputs: tuple[str, ...] = OUTPUTS
     costly: tuple[str, ...] = ()
 
-    def __init__(self, operator: str, optional: tuple[str, ...] = OPTIONAL, outputs: tuple[str, ...] = OUTPUTS) -> None:
-        self.operator, self.optional, self.outputs, self.usual = operator, optional, outputs, USUAL[operator]
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name, self.usual = name, USUAL[name]
 
     def build(self, ctx: Context) -> Any:
         choice = ctx.chooser.choice
         direction = choice((FORWARD, BACKWARD, BIDIRECTIONAL))
-        least = 2 if ctx.spread else 1
-        steps = ctx.chooser.integer(least, MOST_STEPS)
-        found = Sizes(steps, *sizes(ctx, 3, least))
+        steps = ctx.chooser.integer(ctx.least, MOST_STEPS)
+        found = Sizes(steps, *sizes(ctx, 3, ctx.least))
         members = self.members(ctx)
         functions: list[Any] = []
         for _ in range(_count(direction)):
@@ -100,7 +93,7 @@ class RecurrentBuilder(Builder):
 
     def members(self, ctx: Context) -> Mapping[str, Any]:
         """Those of the operator's own."""
-        return ctx.chooser.choice(MEMBERS[self.operator])
+        return ctx.chooser.choice(MEMBERS[self.name])
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """Sequences of these sizes; long ones take too long."""
@@ -129,7 +122,7 @@ class RecurrentBuilder(Builder):
         """Every direction with and without each tensor, all members, sequences of 1 step and long ones, activations."""
         found, (usual, whole, lasting) = Sizes(3, 2, 3, 4), self.usual
         left_out = ((), *((key,) for key in (*self.optional, *self.outputs)), self.optional)
-        every = product((FORWARD, BACKWARD, BIDIRECTIONAL), MEMBERS[self.operator], left_out)
+        every = product((FORWARD, BACKWARD, BIDIRECTIONAL), MEMBERS[self.name], left_out)
         for direction, members, missing in every:
             functions = (usual if missing else whole) * _count(direction)
             yield self._plain(ctx, found, direction, missing, activation_descs=functions, **members)
@@ -141,33 +134,26 @@ class RecurrentBuilder(Builder):
             yield self._plain(ctx, Sizes(steps, 3, 2, 3), direction, self.costly, activation_descs=lasting)
         for one in every_activation(ctx.level):
             for place in range(len(usual)):
-                functions = (*usual[:place], one, *usual[place + 1 :])
-                yield self._plain(ctx, found, missing=self.costly, activation_descs=functions)
+                yield self._plain(ctx, found, missing=self.costly, activation_descs=put(usual, place, one))
 
     def break_fused_activation(self, ctx: Context) -> Any:
         """One of those of a direction, in place of another."""
         desc = self.build(ctx.but(complete=True))
-        return self._with(ctx, desc, wrong_activation(ctx, desc.output_single_tensor))
-
-    def break_fused_steepness(self, ctx: Context) -> Any:
-        return self._with(ctx, self.build(ctx), flat_softplus(ctx))
-
-    def _with(self, ctx: Context, desc: Any, one: Any) -> Any:
-        functions = desc.activation_descs
+        one, functions = wrong_activation(ctx, desc.output_single_tensor), desc.activation_descs
         place = ctx.chooser.integer(0, len(functions) - 1)
-        return edit(desc, activation_descs=(*functions[:place], one, *functions[place + 1 :]))
+        return edit(desc, activation_descs=put(functions, place, one))
 
     def _plain(self, ctx: Context, found: Sizes, direction: int = FORWARD, missing: Any = (), **members: Any) -> Any:
         functions = self.usual[0] * _count(direction)
-        members = {**MEMBERS[self.operator][0], "activation_descs": functions, **members}
+        members = {**MEMBERS[self.name][0], "activation_descs": functions, **members}
         ctx = ctx.but(layout="packed", data_types=ctx.data_types[:1])
         return self._build(ctx, found, direction, missing, **members)
 
     def _build(self, ctx: Context, found: Sizes, direction: int, missing: Any, **members: Any) -> Any:
         count, (steps, batch, width, hidden) = _count(direction), found
-        data_type, unit = ctx.chooser.choice(ctx.data_types), UNITS[self.operator]
+        data_type, unit = ctx.chooser.choice(ctx.data_types), UNITS[self.name]
         rows, states = len(unit.gates) * hidden, (1, count, batch, hidden)
-        tensors = {
+        every = {
             "input_tensor": (1, steps, batch, width),
             "weight_tensor": (1, count, rows, width),
             "recurrence_tensor": (1, count, rows, hidden),
@@ -180,23 +166,17 @@ class RecurrentBuilder(Builder):
             "output_single_tensor": states,
             CELL_OUTPUT: states,
         }
-        types = dict.fromkeys(tensors, data_type) | {"sequence_lengths_tensor": ctx.chooser.choice(ctx.types[LENGTHS])}
-        rank, described = ctx.ranks[0], operators()[self.operator].desc
-        made = {
-            key: tensor(ctx, types[key], ((1,) * (rank - len(of)) + of)[-rank:], output=key in self.outputs)
-            for key, of in tensors.items()
-            if key not in missing and hasattr(described, key)
-        }
-        return described(**dict.fromkeys(missing), **made, direction=direction, **members)
+        types = {DATA: data_type, LENGTHS: ctx.chooser.choice(ctx.types[LENGTHS])}
+        given = {key: last_of(of, ctx.ranks[0]) for key, of in every.items() if key not in missing}
+        return self.of_tensors(ctx, types, given, direction=direction, **members)
 
 
 class LstmBuilder(RecurrentBuilder):
     """Of layers with cell states."""
 
+    optional = (*OPTIONAL, *CELL_OPTIONAL)
+    outputs = (*OUTPUTS, CELL_OUTPUT)
     costly = ("peephole_tensor",)  # with which there are two right results
-
-    def __init__(self) -> None:
-        super().__init__("LSTM", (*OPTIONAL, *CELL_OPTIONAL), (*OUTPUTS, CELL_OUTPUT))
 
     def members(self, ctx: Context) -> Mapping[str, Any]:
         choice = ctx.chooser.choice
@@ -218,4 +198,4 @@ def _count(direction: int) -> int:
     return 2 if direction == BIDIRECTIONAL else 1
 
 
-BUILDERS = {"RNN": RecurrentBuilder("RNN"), "LSTM": LstmBuilder(), "GRU": RecurrentBuilder("GRU")}
+BUILDERS = {"RNN": RecurrentBuilder("RNN"), "LSTM": LstmBuilder("LSTM"), "GRU": RecurrentBuilder("GRU")}

@@ -9,38 +9,24 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.reduce import FUNCTION, PLACES, REDUCE
-from dml_conformance.spec.tensor import MAX_ELEMENTS
-from dml_conformance.strategies.builders import LONG_AXES, leading_ones
-from dml_conformance.strategies.builders._indexing import AlongBuilder
+from dml_conformance.strategies.builders import LONG_AXES
+from dml_conformance.strategies.builders._indexing import ReductionBuilder, Sizes, reduced
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
 from dml_conformance.strategies.edits import with_data_type
 from dml_conformance.strategies.tensors import sizes, tensor
 
-Sizes = tuple[int, ...]
+Types = tuple[DataType, DataType]  # of input and output
 # SUM first, for shrinking, then the others.
 FUNCTIONS = (FUNCTION.SUM, *(function for function in enumeration("DML_REDUCE_FUNCTION") if function != FUNCTION.SUM))
 
 
-class ReduceBuilder(AlongBuilder):
+class ReduceBuilder(ReductionBuilder):
     def build(self, ctx: Context) -> Any:
-        """Any function that takes one of the types; axes in ascending order."""
-        rank = ctx.chooser.choice(ctx.ranks)
-        chosen = ctx.chooser.integer(1, 2**rank - 1)
-        axes = tuple(d for d in range(rank) if chosen >> d & 1)
-        if ctx.spread and len(axes) == rank:
-            axes = axes[1:]
+        """Any function that takes one of the types."""
+        rank, axes = self.chosen_axes(ctx)
         every = {function: pairs for function in FUNCTIONS if (pairs := _types(ctx, function))}
         function = ctx.chooser.choice(tuple(every) or FUNCTIONS)
-        return self._build(ctx, function, sizes(ctx, rank, 2 if ctx.spread else 1), axes)
-
-    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
-        return self._plain(ctx, sizes, (axis,))
-
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
-        """Of one of two, or of one where there is no room for more."""
-        *_, before, count, after = leading_ones(ctx, *sizes)
-        choices = 2 if 2 * before * count * after <= MAX_ELEMENTS else 1
-        return self._plain(ctx, (choices, before, count, after), (0,))
+        return self._build(ctx, function, sizes(ctx, rank, ctx.least), axes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every function with every type, along each axis, all and none, and along long ones."""
@@ -72,7 +58,7 @@ class ReduceBuilder(AlongBuilder):
         desc = self._build(ctx, function, sizes(ctx, ctx.ranks[-1]), (0,), (of, of))
         return with_data_type(desc, "output_tensor", ctx.chooser.variant(others))
 
-    def _plain(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Any:
+    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Any:
         """A sum of whole numbers where that takes the type, else an extreme."""
         ctx = ctx.but(layout="packed")
         functions = [function for function in (FUNCTION.SUM, FUNCTION.MAX, FUNCTION.ARGMAX) if _types(ctx, function)]
@@ -80,22 +66,14 @@ class ReduceBuilder(AlongBuilder):
             raise Impossible
         return self._build(ctx, functions[0], sizes, axes)
 
-    def _build(
-        self,
-        ctx: Context,
-        function: Any,
-        found: Sizes,
-        axes: Sizes,
-        types: tuple[DataType, DataType] | None = None,
-    ) -> Any:
+    def _build(self, ctx: Context, function: Any, found: Sizes, axes: Sizes, types: Types | None = None) -> Any:
         of, to = types or ctx.chooser.choice(_types(ctx, function) or (ctx.types[DATA][:1] * 2,))
         ctx.chooser.section()
-        reduced = tuple(1 if d in axes else size for d, size in enumerate(found))
-        output = tensor(ctx, to, reduced, output=True)
-        return REDUCE.desc(int(function), tensor(ctx, of, found), output, axes)
+        output = tensor(ctx, to, reduced(found, axes), output=True)
+        return self._desc(int(function), tensor(ctx, of, found), output, axes)
 
 
-def _types(ctx: Context, function: Any) -> tuple[tuple[DataType, DataType], ...]:
+def _types(ctx: Context, function: Any) -> tuple[Types, ...]:
     """The types of input and output that a function takes, of those to choose from."""
     table = REDUCE.table_at(max(ctx.level, REDUCE.introduced_in), function.name) or {}
     inputs = [t for t in ctx.types[DATA] if t in table["InputTensor"].data_types]
@@ -105,4 +83,4 @@ def _types(ctx: Context, function: Any) -> tuple[tuple[DataType, DataType], ...]
     return tuple((data_type, data_type) for data_type in inputs if data_type in outputs)
 
 
-BUILDERS = {"REDUCE": ReduceBuilder()}
+BUILDERS = {"REDUCE": ReduceBuilder("REDUCE")}

@@ -11,7 +11,6 @@ from itertools import product
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import Size2d, enumeration
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, matrix
 from dml_conformance.strategies.builders._scalars import float32
@@ -36,26 +35,19 @@ WRAPPING = ((3, 2_863_311_531), (5, 858_993_460), (65_537, 65_537))  # their pro
 
 
 class ResampleBuilder(Builder):
-    """RESAMPLE, one of its successors, or a gradient.
-
-    Args:
-        name: of the operator.
-    """
+    """RESAMPLE, one of its successors, or a gradient."""
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = descriptor_classes()[name]
+        super().__init__(name)
         self._names = [field.attribute for field in self._desc.fields]
-        self._has_offsets = "input_pixel_offsets" in self._names
         self._is_gradient = "input_gradient_tensor" in self._names
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         data_type = ctx.chooser.choice(ctx.data_types)
-        least = 2 if ctx.spread else 1
-        source, output = sizes(ctx, rank, least), sizes(ctx, rank, least)
-        return self._build(
-            ctx, data_type, source, output, [self._scale(ctx, *pair) for pair in zip(source, output, strict=True)]
-        )
+        source, output = sizes(ctx, rank, ctx.least), sizes(ctx, rank, ctx.least)
+        scales = [self._scale(ctx, *pair) for pair in zip(source, output, strict=True)]
+        return self._build(ctx, data_type, source, output, scales)
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         """With an output of the same sizes."""
@@ -99,22 +91,17 @@ class ResampleBuilder(Builder):
     def _edges(self, ctx: Context) -> Iterator[Any]:
         """Every scale and every pair of offsets, sizes kept, cropped and clamped, in both directions; long axes."""
         choice, types, rank = ctx.chooser.choice, ctx.data_types, ctx.ranks[-1]
-        ones = (1,) * (rank - 1)
-        offsets = PIXEL_OFFSETS if self._has_offsets else PIXEL_OFFSETS[:1]
-        pairs = [(scale, offsets[n % len(offsets)]) for n, scale in enumerate(SCALES)] + [
-            (0.5, pair) for pair in offsets
-        ]
-        for (scale, pair), direction in product(
-            pairs, DIRECTIONS if "rounding_direction" in self._names else DIRECTIONS[:1]
-        ):
+        ones, kept = (1,) * (rank - 1), (1.0,) * (rank - 1)
+        every = PIXEL_OFFSETS if "input_pixel_offsets" in self._names else PIXEL_OFFSETS[:1]
+        pairs = [*((scale, every[n % len(every)]) for n, scale in enumerate(SCALES)), *((0.5, pair) for pair in every)]
+        directions = DIRECTIONS if "rounding_direction" in self._names else DIRECTIONS[:1]
+        for (scale, pair), direction in product(pairs, directions):
             output = max(round(9 * scale) + choice((0, -1, 3)), 1)
-            scales = (1.0,) * (rank - 1) + (scale,)
-            yield self._build(ctx, choice(types), (*ones, 9), (*ones, output), scales, (pair,) * rank, direction)
+            offsets = (pair,) * rank
+            yield self._build(ctx, choice(types), (*ones, 9), (*ones, output), (*kept, scale), offsets, direction)
         for length in LONG_AXES:
-            yield self._build(ctx, choice(types), (*ones, length), (*ones, 2 * length), (1.0,) * (rank - 1) + (2.0,))
-            yield self._build(
-                ctx, choice(types), (*ones, length), (*ones, length // 3), (1.0,) * (rank - 1) + (float32(1 / 3),)
-            )
+            for output, scale in ((2 * length, 2.0), (length // 3, float32(1 / 3))):
+                yield self._build(ctx, choice(types), (*ones, length), (*ones, output), (*kept, scale))
         for source, scale in LAYERS if self._is_gradient else ():
             scaled = (*source[:2], *(int(size * scale) for size in source[2:]))
             yield self._build(
@@ -165,13 +152,11 @@ class ResampleBuilder(Builder):
 class UpsampleBuilder(Builder):
     """UPSAMPLE_2D."""
 
-    _desc: Any = descriptor_classes()["UPSAMPLE_2D"]
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         data_type = ctx.chooser.choice(ctx.data_types)
         height, width = ctx.chooser.several(1, MOST_SCALE, 2)
-        return self._build(ctx, data_type, sizes(ctx, rank, 2 if ctx.spread else 1), height, width)
+        return self._build(ctx, data_type, sizes(ctx, rank, ctx.least), height, width)
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         return self._plain(ctx, sizes, 1, 1)
@@ -252,6 +237,6 @@ class UpsampleBuilder(Builder):
 
 RESAMPLING = ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3", "RESAMPLE_GRAD", "RESAMPLE_GRAD1")
 BUILDERS = {
-    "UPSAMPLE_2D": UpsampleBuilder(),
+    "UPSAMPLE_2D": UpsampleBuilder("UPSAMPLE_2D"),
     **{name: ResampleBuilder(name) for name in RESAMPLING},
 }

@@ -5,43 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
-from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
-from dml_conformance.strategies.builders import LONG_AXES, Builder
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders import LONG_AXES
+from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class ReverseSubsequencesBuilder(Builder):
+class ReverseSubsequencesBuilder(AlongBuilder):
     """REVERSE_SUBSEQUENCES."""
-
-    _desc: Any = descriptor_classes()["REVERSE_SUBSEQUENCES"]
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
-
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        return self._along(ctx, sizes, last_wide(sizes))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         for rank in ctx.ranks:
             for axis in range(rank):
                 yield self._build(ctx, rank, axis)
         for length in LONG_AXES:
-            yield self._along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), ctx.ranks[0] - 1)
+            yield self.along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), ctx.ranks[0] - 1)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        all_sizes = super().long_axis(ctx, sizes, place).input_tensor.sizes
-        return self._along(ctx, all_sizes, len(all_sizes) - 3 + place)
-
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """Axis + 1 starts again at 0."""
-        yield edit(self._along(ctx, (1, 2, 3, 5), 3), axis=UINT32_MAX)
-
-    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
         data = TensorDesc.of(ctx.data_types[0], sizes)
         lengths = TensorDesc.of(ctx.index_types[0], (*sizes[:axis], 1, *sizes[axis + 1 :]))
         return self._desc(data, lengths, data, axis)
@@ -49,7 +34,7 @@ class ReverseSubsequencesBuilder(Builder):
     def _build(self, ctx: Context, rank: int, axis: int) -> Any:
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
-        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        input_sizes = sizes(ctx, rank, ctx.least)
         chooser.section()
         return self._desc(
             tensor(ctx, data_type, input_sizes),
@@ -59,4 +44,4 @@ class ReverseSubsequencesBuilder(Builder):
         )
 
 
-BUILDERS = {"REVERSE_SUBSEQUENCES": ReverseSubsequencesBuilder()}
+BUILDERS = {"REVERSE_SUBSEQUENCES": ReverseSubsequencesBuilder("REVERSE_SUBSEQUENCES")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.roi_align import COLUMNS, FUNCTIONS
 from dml_conformance.spec.tensor import UINT32_MAX
@@ -27,21 +26,16 @@ LAYERS = (((2, 8, 25, 34), 6, (7, 7), 2), ((1, 4, 13, 17), 3, (14, 14), 2), ((2,
 
 
 class RoiAlignBuilder(Builder):
-    """ROI_ALIGN, its successor, or the gradient, which has the same sizes.
-
-    Args:
-        name: of the operator.
-    """
+    """ROI_ALIGN, its successor, or the gradient, which has the same sizes."""
 
     def __init__(self, name: str) -> None:
-        self._desc: Any = descriptor_classes()[name]
+        super().__init__(name)
         self._names = [field.attribute for field in self._desc.fields]
 
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
-        least = 2 if ctx.spread else 1
-        batch, channels, regions = chooser.integer(1, 2), chooser.integer(least, 3), chooser.integer(1, 4)
-        image, output = chooser.several(least, 9, 2), chooser.several(1, 4, 2)
+        batch, channels, regions = chooser.integer(1, 2), chooser.integer(ctx.least, 3), chooser.integer(1, 4)
+        image, output = chooser.several(ctx.least, 9, 2), chooser.several(1, 4, 2)
         return self._build(ctx, (batch, channels, *image), regions, tuple(output))
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:

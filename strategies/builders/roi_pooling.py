@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import Size2d
 from dml_conformance.spec.operators.roi_pooling import COLUMNS
 from dml_conformance.strategies.builders import Builder, of_rank
@@ -24,13 +23,10 @@ LAYERS = (((2, 8, 38, 50), 6, (7, 7)), ((2, 8, 27, 36), 5, (6, 6)), ((1, 9, 20, 
 class RoiPoolingBuilder(Builder):
     """ROI_POOLING. Most inputs have two images, as patterns of regions name them."""
 
-    _desc: Any = descriptor_classes()["ROI_POOLING"]
-
     def build(self, ctx: Context) -> Any:
         chooser = ctx.chooser
-        least = 2 if ctx.spread else 1
-        batch, channels = 1 + chooser.choice((1, 1, 1, 0)), chooser.integer(least, 3)
-        image, pooled = chooser.several(least, 9, 2), chooser.several(1, 4, 2)
+        batch, channels = 1 + chooser.choice((1, 1, 1, 0)), chooser.integer(ctx.least, 3)
+        image, pooled = chooser.several(ctx.least, 9, 2), chooser.several(1, 4, 2)
         source, regions = (batch, channels, *image), chooser.integer(1, 4)
         return self._build(ctx, chooser.choice(ctx.data_types), source, regions, tuple(pooled))
 
@@ -87,4 +83,4 @@ class RoiPoolingBuilder(Builder):
         )
 
 
-BUILDERS = {"ROI_POOLING": RoiPoolingBuilder()}
+BUILDERS = {"ROI_POOLING": RoiPoolingBuilder("ROI_POOLING")}

@@ -6,28 +6,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.scatter import updates_sizes
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
-from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES
+from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.builders.gather_nd import TupleBuilder
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, resize, with_fitting_output
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class ScatterBuilder(Builder):
+class ScatterBuilder(AlongBuilder):
     """SCATTER."""
-
-    _desc: Any = descriptor_classes()["SCATTER"]
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
         """A few updates along the longest dimension."""
-        axis = max(range(len(sizes)), key=sizes.__getitem__)
+        return self.along(ctx, sizes, max(range(len(sizes)), key=sizes.__getitem__))
+
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
         return self._along(ctx, sizes, axis, min(sizes[axis], FAR_INDICES))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
@@ -47,34 +47,29 @@ class ScatterBuilder(Builder):
         sizes = desc.input_tensor.sizes
         return self._along(ctx, sizes, len(sizes) - 1, sizes[-1])
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
-        desc = super().long_axis(ctx, sizes, place)
-        all_sizes = desc.input_tensor.sizes
-        return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, min(sizes[place], FAR_INDICES))
-
     def wrapping(self, ctx: Context) -> Iterator[Any]:
         """Axis + 1 starts again at 0."""
         yield edit(self._along(ctx, (1, 2, 3, 5), 3, 4), axis=UINT32_MAX)
 
-    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int, count: int) -> Any:
+    def _along(self, ctx: Context, sizes: Sizes, axis: int, count: int) -> Any:
         """So many updates along one dimension."""
-        data_type, index_type = ctx.data_types[0], ctx.index_types[0]
-        index_sizes = (*sizes[:axis], count, *sizes[axis + 1 :])
-        data, updates = TensorDesc.of(data_type, sizes), TensorDesc.of(data_type, index_sizes)
-        return self._desc(data, TensorDesc.of(index_type, index_sizes), updates, data, axis)
+        return self._of(ctx.but(layout="packed"), ctx.data_types[0], ctx.index_types[0], sizes, axis, count)
 
     def _build(self, ctx: Context, rank: int, axis: int) -> Any:
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
-        input_sizes = sizes(ctx, rank, 2 if ctx.spread else 1)
+        input_sizes = sizes(ctx, rank, ctx.least)
         count = chooser.integer(1, input_sizes[axis])
-        index_sizes = (*input_sizes[:axis], count, *input_sizes[axis + 1 :])
         chooser.section()
+        return self._of(ctx, data_type, index_type, input_sizes, axis, count)
+
+    def _of(self, ctx: Context, data_type: DataType, index_type: DataType, sizes: Sizes, axis: int, count: int) -> Any:
+        index_sizes = (*sizes[:axis], count, *sizes[axis + 1 :])
         return self._desc(
-            tensor(ctx, data_type, input_sizes),
+            tensor(ctx, data_type, sizes),
             tensor(ctx, index_type, index_sizes),
             tensor(ctx, data_type, index_sizes),
-            tensor(ctx, data_type, input_sizes, output=True),
+            tensor(ctx, data_type, sizes, output=True),
             axis,
         )
 
@@ -82,10 +77,10 @@ class ScatterBuilder(Builder):
 class ScatterNdBuilder(TupleBuilder):
     """SCATTER_ND: the tensors of GATHER_ND, whose output is the updates, and an output of the input's sizes."""
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
         return self.long_axis(ctx, sizes, 0)
 
-    def _grid(self, grid: tuple[int, ...], addressed: tuple[int, ...]) -> tuple[int, ...]:
+    def _grid(self, grid: Sizes, addressed: Sizes) -> Sizes:
         """No more tuples than there are places for them."""
         room = 1
         for size in addressed:
@@ -97,7 +92,7 @@ class ScatterNdBuilder(TupleBuilder):
         return tuple(found)
 
     def _other_tensors(
-        self, ctx: Context, data_type: DataType, input_sizes: tuple[int, ...], block_sizes: tuple[int, ...]
+        self, ctx: Context, data_type: DataType, input_sizes: Sizes, block_sizes: Sizes
     ) -> tuple[TensorDesc, ...]:
         return tensor(ctx, data_type, block_sizes), tensor(ctx, data_type, input_sizes, output=True)
 
@@ -105,4 +100,4 @@ class ScatterNdBuilder(TupleBuilder):
         return with_fitting_output(resize(desc, "updates_tensor", updates_sizes(desc)))
 
 
-BUILDERS = {"SCATTER": ScatterBuilder(), "SCATTER_ND": ScatterNdBuilder("SCATTER_ND")}
+BUILDERS = {"SCATTER": ScatterBuilder("SCATTER"), "SCATTER_ND": ScatterNdBuilder("SCATTER_ND")}

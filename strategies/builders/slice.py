@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import INT32_MIN
 from dml_conformance.spec.operators.slice import most_copied, sliced
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, leading_ones
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.edits import edit, put, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -70,7 +69,7 @@ class _SlicesBuilder(Builder):
 
     def build(self, ctx: Context) -> Any:
         rank, data_type = ctx.chooser.choice(ctx.ranks), ctx.chooser.choice(ctx.data_types)
-        whole = sizes(ctx, rank, 2 if ctx.spread else 1)
+        whole = sizes(ctx, rank, ctx.least)
         widest = max(range(rank), key=whole.__getitem__)
         least = [2 if ctx.spread and d == widest else 1 for d in range(rank)]
         walks = [self.some(ctx, size, count) for size, count in zip(whole, least, strict=True)]
@@ -88,24 +87,25 @@ class _SlicesBuilder(Builder):
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """In each dimension in turn: its first element, its last one, both, and every second one; long axes."""
-        choice = ctx.chooser.choice
-        for rank in ctx.ranks:
-            for d in range(rank):
-                for walk in (_Walk(0, 1, 1), _Walk(4, 1, 1), _Walk(0, 2, 4), _Walk(1, 2, 2)):
-                    walks = [_whole(5 if d == place else 2) for place in range(rank)]
-                    walks[d] = walk
-                    whole = tuple(5 if d == place else 2 for place in range(rank))
-                    yield self.of_walks(ctx, choice(ctx.data_types), whole, walks)
+        yield from self._in_turn(ctx, _Walk(0, 1, 1), _Walk(4, 1, 1), _Walk(0, 2, 4), _Walk(1, 2, 2))
         for length in LONG_AXES:
             rank = ctx.ranks[0]
             whole = (1,) * (rank - 1) + (length,)
-            yield self.of_walks(ctx, choice(ctx.data_types), whole, [_whole(1)] * (rank - 1) + [_far(length)])
+            walks = [_whole(1)] * (rank - 1) + [_far(length)]
+            yield self.of_walks(ctx, ctx.chooser.choice(ctx.data_types), whole, walks)
+
+    def _in_turn(self, ctx: Context, *every: _Walk) -> Iterator[Any]:
+        """Walks along each dimension in turn, of five elements, with all of two along the others."""
+        for rank in ctx.ranks:
+            for d in range(rank):
+                whole = put((2,) * rank, d, 5)
+                for walk in every:
+                    walks = put(tuple(map(_whole, whole)), d, walk)
+                    yield self.of_walks(ctx, ctx.chooser.choice(ctx.data_types), whole, walks)
 
 
 class SliceBuilder(_SlicesBuilder):
     """SLICE."""
-
-    _desc: Any = descriptor_classes()["SLICE"]
 
     def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
         taken = tuple(walk.count for walk in walks)
@@ -128,7 +128,7 @@ class SliceBuilder(_SlicesBuilder):
             (3, 1, UINT32_MAX),
             (1, 1, UINT32_MAX),
         ):
-            yield edit(desc, strides=_put(desc.strides, d, stride), offsets=_put(desc.offsets, d, offset))
+            yield edit(desc, strides=put(desc.strides, d, stride), offsets=put(desc.offsets, d, offset))
 
     def break_bounds(self, ctx: Context) -> Any:
         """One element too far, or far too far."""
@@ -137,17 +137,17 @@ class SliceBuilder(_SlicesBuilder):
         steps, room = desc.sizes[d] - 1, desc.input_tensor.sizes[d]
         far = ctx.chooser.variant((0, 1, 2**31))
         if ctx.chooser.variant(("offset", "stride")) == "offset":
-            return edit(desc, offsets=_put(desc.offsets, d, room - desc.strides[d] * steps + far))
+            return edit(desc, offsets=put(desc.offsets, d, room - desc.strides[d] * steps + far))
         stride = -(-(room - desc.offsets[d]) // steps)
-        return edit(desc, strides=_put(desc.strides, d, stride + far))
+        return edit(desc, strides=put(desc.strides, d, stride + far))
 
 
 class WindowBuilder(_SlicesBuilder):
     """SLICE1 and SLICE_GRAD."""
 
-    def __init__(self, operator: str) -> None:
-        self._desc: Any = descriptor_classes()[operator]
-        self._is_gradient = operator == "SLICE_GRAD"
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._is_gradient = name == "SLICE_GRAD"
 
     def some(self, ctx: Context, size: int, least: int) -> _Walk:
         walk = _some(ctx, size, least)
@@ -163,17 +163,6 @@ class WindowBuilder(_SlicesBuilder):
         if ctx.layout != "packed":  # the window may be larger than what is copied, where the first element stays
             windows = [self._widened(ctx, *it) for it in zip(windows, walks, whole, strict=True)]
         offsets, lengths = (tuple(window[n] for window in windows) for n in range(2))
-        return self._of_windows(ctx, data_type, whole, walks, offsets, lengths)
-
-    def _of_windows(
-        self,
-        ctx: Context,
-        data_type: DataType,
-        whole: tuple[int, ...],
-        walks: Sequence[_Walk],
-        offsets: tuple[int, ...],
-        lengths: tuple[int, ...],
-    ) -> Any:
         part = tuple(walk.count for walk in walks)
         sources = (part, whole) if self._is_gradient else (whole, part)
         steps = tuple(walk.step for walk in walks)
@@ -190,13 +179,7 @@ class WindowBuilder(_SlicesBuilder):
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         yield from super().edges(ctx)
-        for rank in ctx.ranks:
-            for d in range(rank):
-                whole = tuple(5 if d == place else 2 for place in range(rank))
-                walks = [_whole(size) for size in whole]
-                for walk in (_backwards(5), _Walk(4, 2, -4), _Walk(3, 2, -2)):
-                    walks[d] = walk
-                    yield self.of_walks(ctx, ctx.chooser.choice(ctx.data_types), whole, walks)
+        yield from self._in_turn(ctx, _backwards(5), _Walk(4, 2, -4), _Walk(3, 2, -2))
         one = self.of_sizes(ctx, (1,) * ctx.ranks[0])
         for stride in (2**31 - 1, INT32_MIN + 1, INT32_MIN):  # of one element none is a step away
             yield edit(one, input_window_strides=(stride,) * ctx.ranks[0])
@@ -205,11 +188,11 @@ class WindowBuilder(_SlicesBuilder):
         """The window ends a little more than 2^32 elements after the first one; so does a walk in it."""
         desc = self.of_sizes(ctx, four(2, 3, 5))
         for stride in (2**30, -(2**30)):
-            yield edit(desc, input_window_strides=_put(desc.input_window_strides, 3, stride))
+            yield edit(desc, input_window_strides=put(desc.input_window_strides, 3, stride))
         for d in range(1, 4):
             size = desc.input_window_sizes[d]
-            yield edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, 2**32 - size))
-            yield edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, 2**32 - 1))
+            yield edit(desc, input_window_offsets=put(desc.input_window_offsets, d, 2**32 - size))
+            yield edit(desc, input_window_offsets=put(desc.input_window_offsets, d, 2**32 - 1))
 
     def break_window_range(self, ctx: Context) -> Any:
         """One element too far, or far too far; by the offset or the size."""
@@ -218,8 +201,8 @@ class WindowBuilder(_SlicesBuilder):
         offset, size, room = desc.input_window_offsets[d], desc.input_window_sizes[d], sliced(desc).sizes[d]
         far = 1 + ctx.chooser.variant((0, 1, 2**31))
         if ctx.chooser.variant(("offset", "size")) == "offset":
-            return edit(desc, input_window_offsets=_put(desc.input_window_offsets, d, room - size + far))
-        return edit(desc, input_window_sizes=_put(desc.input_window_sizes, d, room - offset + far))
+            return edit(desc, input_window_offsets=put(desc.input_window_offsets, d, room - size + far))
+        return edit(desc, input_window_sizes=put(desc.input_window_sizes, d, room - offset + far))
 
     def break_output_sizes(self, ctx: Context) -> Any:
         """More elements than the window has."""
@@ -232,13 +215,8 @@ class WindowBuilder(_SlicesBuilder):
     break_input_sizes = break_output_sizes  # of the gradient
 
 
-def _put(array: tuple[int, ...], place: int, value: int) -> tuple[int, ...]:
-    place %= len(array)
-    return (*array[:place], value, *array[place + 1 :])
-
-
 BUILDERS = {
-    "SLICE": SliceBuilder(),
+    "SLICE": SliceBuilder("SLICE"),
     "SLICE1": WindowBuilder("SLICE1"),
     "SLICE_GRAD": WindowBuilder("SLICE_GRAD"),
 }

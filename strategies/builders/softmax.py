@@ -8,10 +8,9 @@ from math import prod
 from typing import Any
 
 from dml_conformance.spec.operators.softmax import SPECS
-from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder
-from dml_conformance.strategies.builders._indexing import AlongBuilder
+from dml_conformance.strategies.builders._indexing import AlongBuilder, chosen_axes
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -23,12 +22,12 @@ class SoftmaxBuilder(Builder):
     shares_layouts = True
 
     def __init__(self, name: str) -> None:
-        self._spec = operator(name)
+        super().__init__(name)
         self.longest_axis = MOST_TOGETHER if self._spec.primitives else MAX_ELEMENTS
 
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
-        found = sizes(ctx, min(rank, 2), 2 if ctx.spread else 1)
+        found = sizes(ctx, min(rank, 2), ctx.least)
         return self._build(ctx, (1,) * (rank - len(found)) + found)
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
@@ -38,8 +37,7 @@ class SoftmaxBuilder(Builder):
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count; long rows."""
-        for rank in ctx.ranks:
-            yield self.build(ctx.of_rank(rank, rank))
+        yield from self.of_every_rank(ctx)
         for length in LONG_AXES:
             yield self._build(ctx, (1,) * (ctx.ranks[0] - 1) + (length,))
 
@@ -63,13 +61,10 @@ class AxesBuilder(AlongBuilder, SoftmaxBuilder):
     """One that works along Axes."""
 
     def build(self, ctx: Context) -> Any:
-        """Any axes, in ascending order: no page says what another order means."""
-        rank = ctx.chooser.choice(ctx.ranks)
-        return self._of_axes(ctx, rank, ctx.chooser.integer(1, 2**rank - 1))
+        return self._of_axes(ctx, *chosen_axes(ctx))
 
-    def _of_axes(self, ctx: Context, rank: int, chosen: int) -> Any:
-        axes = tuple(d for d in range(rank) if chosen >> d & 1)
-        return self._build(ctx, sizes(ctx, rank, 2 if ctx.spread else 1), axes=axes)
+    def _of_axes(self, ctx: Context, rank: int, axes: tuple[int, ...]) -> Any:
+        return self._build(ctx, sizes(ctx, rank, ctx.least), axes=axes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         """Every dimension count; no axes, all, each and pairs of them; long rows; axes in another order and twice."""
@@ -80,7 +75,7 @@ class AxesBuilder(AlongBuilder, SoftmaxBuilder):
                 *combinations(range(rank), 1),
                 *combinations(range(rank), min(2, rank)),
             }:
-                yield self._of_axes(ctx, rank, sum(1 << d for d in axes))
+                yield self._of_axes(ctx, rank, axes)
         for length in LONG_AXES:
             yield self._build(ctx, (1,) * (ctx.ranks[-1] - 1) + (length,), axes=(ctx.ranks[-1] - 1,))
         for axes in ((1, 0), (1, 1)):

@@ -7,7 +7,6 @@ from operator import mul
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, matrix
 from dml_conformance.strategies.context import Context
@@ -20,12 +19,10 @@ MOST_TILED = 251  # elements along a dimension that are repeated where the outpu
 class TileBuilder(Builder):
     """TILE."""
 
-    _desc: Any = descriptor_classes()["TILE"]
-
     def build(self, ctx: Context) -> Any:
         rank = ctx.chooser.choice(ctx.ranks)
         data_type = ctx.chooser.choice(ctx.data_types)
-        return self._build(ctx, data_type, sizes(ctx, rank, 2 if ctx.spread else 1), sizes(ctx, rank, wide=False))
+        return self._build(ctx, data_type, sizes(ctx, rank, ctx.least), sizes(ctx, rank, wide=False))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
         choice, types = ctx.chooser.choice, ctx.data_types
@@ -84,4 +81,4 @@ class TileBuilder(Builder):
         )
 
 
-BUILDERS = {"TILE": TileBuilder()}
+BUILDERS = {"TILE": TileBuilder("TILE")}

@@ -5,28 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
-from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, leading_ones
-from dml_conformance.strategies.builders._indexing import last_wide
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, leading_ones
+from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 INDEX_GROUP = "OutputIndexTensor"
 
 
-class TopKBuilder(Builder):
-    """TOP_K, or TOP_K1, which has a direction.
+class TopKBuilder(AlongBuilder):
+    """TOP_K, or TOP_K1, which has a direction."""
 
-    Args:
-        operator: its name.
-    """
-
-    def __init__(self, operator: str) -> None:
-        self._desc: Any = descriptor_classes()[operator]
-        self._directions: tuple[int, ...] = ()
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._directions: Sizes = ()
         if "axis_direction" in self._desc.__struct_fields__:
             self._directions = tuple(int(value) for value in enumeration("DML_AXIS_DIRECTION"))
 
@@ -34,8 +28,8 @@ class TopKBuilder(Builder):
         rank = ctx.chooser.choice(ctx.ranks)
         return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
-        axis = last_wide(sizes)
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+        """Half of the elements along the axis."""
         return self._along(ctx, sizes, axis, max(sizes[axis] // 2, 1))
 
     def edges(self, ctx: Context) -> Iterator[Any]:
@@ -58,23 +52,19 @@ class TopKBuilder(Builder):
         if sizes[1] > 1:
             yield self._along(ctx, (1,) * (ctx.ranks[-1] - 2) + sizes, ctx.ranks[-1] - 1, sizes[1] - 1)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
         all_sizes = leading_ones(ctx, *sizes)
         k = max(min(sizes[place] - 1, FAR_INDICES), 1)
         return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, k)
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> Any:
         """All but one of the elements along the longest dimension."""
         all_sizes = leading_ones(ctx, *sizes)
         axis = max(range(len(all_sizes)), key=all_sizes.__getitem__)
         k = all_sizes[axis]
         return self._along(ctx, (*all_sizes[:axis], k + 1, *all_sizes[axis + 1 :]), axis, k)
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
-        """Axis + 1 starts again at 0."""
-        yield edit(self._along(ctx, (1, 2, 3, 5), 3, 2), axis=UINT32_MAX)
-
-    def _along(self, ctx: Context, sizes: tuple[int, ...], axis: int, k: int, direction: int | None = None) -> Any:
+    def _along(self, ctx: Context, sizes: Sizes, axis: int, k: int, direction: int | None = None) -> Any:
         data, index = ctx.data_types[0], ctx.types[INDEX_GROUP][0]
         selected = (*sizes[:axis], k, *sizes[axis + 1 :])
         directions = self._directions[-1:] if direction is None else (direction,)
@@ -84,9 +74,8 @@ class TopKBuilder(Builder):
     def _build(self, ctx: Context, rank: int, axis: int) -> Any:
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.types[INDEX_GROUP])
-        others = sizes(ctx, rank - 1, 2 if ctx.spread else 1)
-        least = 2 if ctx.spread else 1
-        k = chooser.integer(least, 5)
+        others = sizes(ctx, rank - 1, ctx.least)
+        k = chooser.integer(ctx.least, 5)
         size = k + chooser.integer(1, 4)
         selected = (*others[:axis], k, *others[axis:])
         directions = (chooser.choice(self._directions),) if self._directions else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.operators.value_scale import CHANNELS, COUNTS, NAME
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.builders._scalars import float32
@@ -27,10 +26,8 @@ NETWORKS = (
 
 
 class ValueScaleBuilder(Builder):
-    _desc: Any = descriptor_classes()[NAME]
-
     def build(self, ctx: Context) -> Any:
-        found = sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1)
+        found = sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least)
         return self._build(ctx, (*found[:CHANNELS], ctx.chooser.choice(COUNTS[::-1]), *found[CHANNELS + 1 :]))
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
@@ -75,4 +72,4 @@ class ValueScaleBuilder(Builder):
         return self._desc(tensor(ctx, data_type, found), tensor(ctx, data_type, found, output=True), scale, bias)
 
 
-BUILDERS = {NAME: ValueScaleBuilder()}
+BUILDERS = {NAME: ValueScaleBuilder(NAME)}

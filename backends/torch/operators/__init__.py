@@ -15,7 +15,8 @@ To add an operator, write its function into the module of its family and give it
   An output comes back either way, in any torch type of its elements' width, and in any layout.
 - An input may have any strides, a 0 among them, which it has not on meta: `reshape`, not `view`.
 - The function runs on meta tensors (sizes, no values) to decide, and on the device to execute. Sizes and attributes
-  that do not fit raise `PlanError` or torch's own error; what comes back has to have the outputs' described sizes.
+  that do not fit raise `PlanError`, as `check_sizes` and `valid_axis` (`_indexing`) do, or torch's own error; what
+  comes back has to have the outputs' described sizes.
   Types, dimension counts, what is missing, enumerators and layouts have been checked before. What cannot change a size
   is left out there: torch is slow on meta tensors. Where all tensors have the same sizes the row says so (`alike`).
 - Values never raise and never read out of range, which would end a CUDA context: `in_range` (`_indexing`).

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.registry import operator
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -13,21 +12,20 @@ from dml_conformance.strategies.tensors import sizes, tensor
 
 class ReluGradBuilder(Builder):
     def build(self, ctx: Context) -> Any:
-        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), 2 if ctx.spread else 1))
+        return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least))
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes)
 
     def edges(self, ctx: Context) -> Iterator[Any]:
-        for rank in ctx.ranks:
-            yield self.build(ctx.of_rank(rank, rank))
+        yield from self.of_every_rank(ctx)
         for length in LONG_AXES:
             yield self._build(ctx, (1,) * (ctx.ranks[0] - 1) + (length,))
 
     def _build(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         data_type = ctx.chooser.choice(ctx.data_types)
         tensors = (tensor(ctx, data_type, sizes, output=is_output) for is_output in (False, False, True))
-        return operator("ACTIVATION_RELU_GRAD").desc(*tensors)
+        return self._desc(*tensors)
 
 
-BUILDERS = {"ACTIVATION_RELU_GRAD": ReluGradBuilder()}
+BUILDERS = {"ACTIVATION_RELU_GRAD": ReluGradBuilder("ACTIVATION_RELU_GRAD")}
