@@ -21,7 +21,8 @@ Compared with is a number or a `Quantity`: `rank(tensor)`, `spatial(tensor)`, `s
 
     within, below, above_0    a member, or every entry of arrays, in a range
     axis_of                   the same of axes, which are dimensions of a tensor
-    entries                   a member, or every entry of arrays, as a function allows it: finite, not 0
+    entries                   a member, or every entry of arrays, as a function allows it: not 0
+    finite                    the same of numbers that are finite, and not below one
     distinct                  entries that differ from each other
     count                     arrays that are as long as a quantity
     divides                   a member that divides quantities
@@ -47,6 +48,7 @@ means nothing), `since`, `until`, `erratum`, `settles`, `also` (sources, or sect
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -315,6 +317,18 @@ def entries(
 
     words = kebab(names[0]), statement, ""
     return Constraint("entries", names, tuple(wrong), check, words, exists, Category.ATTRIBUTES, stated)
+
+
+def finite(
+    fields: str | Sequence[str], least: float = -math.inf, *, is_above: bool = False, **stated: Any
+) -> Constraint:
+    """Numbers that are finite, and no less than one, or above it where `is_above`."""
+
+    def allows(value: float) -> bool:
+        return math.isfinite(value) and (value > least or (value == least and not is_above))
+
+    too_low = () if math.isinf(least) else ((least,) if is_above else ()) + (least - 1.0,)
+    return entries(fields, allows, (*too_low, math.inf, -math.inf, math.nan), **stated)
 
 
 def distinct(field: str, **stated: Any) -> Constraint:

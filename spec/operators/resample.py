@@ -13,11 +13,10 @@ to where its value came from, in parts where it was an average. Their input has 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from dml_conformance.spec.constraints import Constraint, checked, count, entries, rank
+from dml_conformance.spec.constraints import Constraint, checked, count, finite, rank
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, inputs, operator_spec, output_sizes, outputs
@@ -74,14 +73,10 @@ def _resample(name: str) -> OperatorSpec:
             section="DimensionCount" if offsets else "ScaleCount",
             remedy="use 1 as the scale of a dimension that keeps its size",
         ),
-        entries(
-            "Scales",
-            lambda scale: math.isfinite(scale) and scale > 0,
-            (0.0, -1.0, math.inf, -math.inf, math.nan),
-        ),
+        finite("Scales", 0.0, is_above=True),
     ]
     if offsets:
-        rules.append(entries(offsets, math.isfinite, (math.inf, -math.inf, math.nan), name="pixel-offsets"))
+        rules.append(finite(offsets, name="pixel-offsets"))
     return operator_spec(name, shape=resample_shape, own_rules=tuple(rules))
 
 

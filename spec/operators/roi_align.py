@@ -17,6 +17,7 @@ from dml_conformance.spec.constraints import (
     checked,
     entries,
     exists,
+    finite,
     leading_ones,
     member,
     size_at,
@@ -49,12 +50,7 @@ def shape(desc: Any) -> Shapes | Misfit:
 
 def region_rules(name: str) -> tuple[Constraint, ...]:
     """What the operators with regions, batch indices and samples have in common."""
-    pixel_offsets = entries(
-        ("InputPixelOffset", "OutputPixelOffset"),
-        math.isfinite,
-        (math.inf, -math.inf, math.nan),
-        name="pixel-offsets",
-    )
+    pixel_offsets = finite(("InputPixelOffset", "OutputPixelOffset"), name="pixel-offsets")
     return (
         leading_ones("ROITensor", 2, name="leading-roi-sizes"),
         size_within("ROITensor", -1, COLUMNS, COLUMNS, name="roi-columns"),
@@ -67,12 +63,7 @@ def region_rules(name: str) -> tuple[Constraint, ...]:
             after=("enumerators",),
         ),
         within("MinimumSamplesPerOutput", 1, member("MaximumSamplesPerOutput"), name="sample-range"),
-        entries(
-            ("SpatialScaleX", "SpatialScaleY"),
-            lambda scale: math.isfinite(scale) and scale >= 0,
-            (-1.0, math.inf, -math.inf, math.nan),
-            name="spatial-scales",
-        ),
+        finite(("SpatialScaleX", "SpatialScaleY"), 0.0, name="spatial-scales"),
         *((pixel_offsets,) if name != "ROI_ALIGN" else ()),
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from dml_conformance.spec.constraints import entries, leading_ones, size_within
+from dml_conformance.spec.constraints import finite, leading_ones, size_within
 from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
 
 COLUMNS = 5  # BatchID, x1, y1, x2, y2
@@ -25,11 +24,7 @@ SPECS = (
         own_rules=(
             leading_ones("ROITensor", 2, name="leading-roi-sizes"),
             size_within("ROITensor", -1, COLUMNS, COLUMNS, name="roi-columns"),
-            entries(
-                "SpatialScale",
-                lambda scale: math.isfinite(scale) and scale >= 0,
-                (-1.0, math.inf, -math.inf, math.nan),
-            ),
+            finite("SpatialScale", 0.0),
             output_sizes("dimension-counts", "leading-roi-sizes", "roi-columns"),
         ),
     ),
