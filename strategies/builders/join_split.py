@@ -22,11 +22,8 @@ class JoinSplitBuilder(Builder):
         super().__init__(name)
         self._is_join = name == "JOIN"
 
-    def build(self, ctx: Context) -> Any:
-        return self._build(ctx)
-
-    def _build(self, ctx: Context, *, least: int = 1) -> Any:
-        """A valid one of at least so many parts."""
+    def build(self, ctx: Context, *, least: int = 1) -> Any:
+        """Of at least so many parts."""
         chooser = ctx.chooser
         rank, data_type = chooser.choice(ctx.ranks), chooser.choice(ctx.data_types)
         part = sizes(ctx, rank, ctx.least, wide=False)
@@ -90,7 +87,7 @@ class JoinSplitBuilder(Builder):
 
     def break_input_sizes(self, ctx: Context) -> Any:
         """One of several inputs is longer or shorter along another axis."""
-        desc = self._build(ctx.of_rank(2), least=2)
+        desc = self.build(ctx.of_rank(2), least=2)
         rank = len(desc.output_tensor.sizes)
         axis = (desc.axis + ctx.chooser.integer(1, rank - 1)) % rank
         size = desc.output_tensor.sizes[axis]

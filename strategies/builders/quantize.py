@@ -30,14 +30,12 @@ class QuantizeBuilder(Builder):
         super().__init__(name)
         self._is_quantize = name == QUANTIZE
 
-    def build(self, ctx: Context) -> Any:
-        return self._any(ctx, ctx.least)
-
-    def _any(self, ctx: Context, least: int, of: int | None = None) -> Any:
-        whole = sizes(ctx, ctx.chooser.choice(ctx.ranks), least)
+    def build(self, ctx: Context, kind: int | None = None) -> Any:
+        """Of a quantization type, or any."""
+        whole = sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least)
         decided = ctx.chooser.several(0, 3, len(whole))
         counts = [_divisors(size)[n % len(_divisors(size))] for n, size in zip(decided, whole, strict=True)]
-        return self._build(ctx, whole, counts, of)
+        return self._build(ctx, whole, counts, kind)
 
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
         """Every row is a block."""
@@ -87,7 +85,7 @@ class QuantizeBuilder(Builder):
         return edit(desc, quantization_type=SCALE + SCALE_ZERO_POINT - desc.quantization_type)
 
     def break_quantization_data_types(self, ctx: Context) -> Any:
-        desc = self._any(ctx, 1, SCALE_ZERO_POINT)
+        desc = self.build(ctx, SCALE_ZERO_POINT)
         place = ctx.chooser.variant((0, 1))
         own: DataType = desc.quantization_tensors[place].data_type
         alike = [of for of in SIMPLEST_FIRST if of in ctx.table["QuantizationTensors"].data_types and of != own]
