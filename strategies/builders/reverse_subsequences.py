@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.strategies.builders import LONG_AXES
 from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import put
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -27,21 +28,18 @@ class ReverseSubsequencesBuilder(AlongBuilder):
             yield self.along(ctx, (1,) * (ctx.ranks[0] - 1) + (length,), ctx.ranks[0] - 1)
 
     def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
-        data = TensorDesc.of(ctx.data_types[0], sizes)
-        lengths = TensorDesc.of(ctx.index_types[0], (*sizes[:axis], 1, *sizes[axis + 1 :]))
-        return self._desc(data, lengths, data, axis)
+        return self._of(ctx.but(layout="packed"), ctx.data_types[0], ctx.index_types[0], sizes, axis)
 
     def _build(self, ctx: Context, rank: int, axis: int) -> Any:
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
         input_sizes = sizes(ctx, rank, ctx.least)
         chooser.section()
-        return self._desc(
-            tensor(ctx, data_type, input_sizes),
-            tensor(ctx, index_type, (*input_sizes[:axis], 1, *input_sizes[axis + 1 :])),
-            tensor(ctx, data_type, input_sizes, output=True),
-            axis,
-        )
+        return self._of(ctx, data_type, index_type, input_sizes, axis)
+
+    def _of(self, ctx: Context, data_type: DataType, index_type: DataType, sizes: Sizes, axis: int) -> Any:
+        source, lengths = tensor(ctx, data_type, sizes), tensor(ctx, index_type, put(sizes, axis, 1))
+        return self._desc(source, lengths, tensor(ctx, data_type, sizes, output=True), axis)
 
 
 BUILDERS = {"REVERSE_SUBSEQUENCES": ReverseSubsequencesBuilder("REVERSE_SUBSEQUENCES")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,15 +45,14 @@ def _far(size: int) -> _Walk:
     return _Walk((size - 1) % step, 1 + (size - 1) // step, step)
 
 
-def _some(ctx: Context, size: int, least: int) -> _Walk:
-    """Some elements of a dimension, at least so many."""
-    count = ctx.chooser.integer(least, size)
-    step = ctx.chooser.integer(1, (size - 1) // (count - 1) if count > 1 else size + 1)
-    return _Walk(ctx.chooser.integer(0, size - 1 - step * (count - 1)), count, step)
-
-
 class _SlicesBuilder(Builder):
-    """What slices have in common: they are made from the walks along each dimension of the larger tensor."""
+    """What slices have in common: they are made from the walks along each dimension of the larger tensor.
+
+    Attributes:
+        all: the walk through all elements of a dimension.
+    """
+
+    all: Callable[[int], _Walk] = staticmethod(_whole)
 
     def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
         """The descriptor that takes these elements of a tensor of the sizes `whole`."""
@@ -61,11 +60,9 @@ class _SlicesBuilder(Builder):
 
     def some(self, ctx: Context, size: int, least: int) -> _Walk:
         """Some elements of a dimension, at least so many."""
-        return _some(ctx, size, least)
-
-    def all(self, size: int) -> _Walk:
-        """All elements of a dimension."""
-        return _whole(size)
+        count = ctx.chooser.integer(least, size)
+        step = ctx.chooser.integer(1, (size - 1) // (count - 1) if count > 1 else size + 1)
+        return _Walk(ctx.chooser.integer(0, size - 1 - step * (count - 1)), count, step)
 
     def build(self, ctx: Context) -> Any:
         rank, data_type = ctx.chooser.choice(ctx.ranks), ctx.chooser.choice(ctx.data_types)
@@ -145,18 +142,17 @@ class SliceBuilder(_SlicesBuilder):
 class WindowBuilder(_SlicesBuilder):
     """SLICE1 and SLICE_GRAD."""
 
+    all = staticmethod(_backwards)
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._is_gradient = name == "SLICE_GRAD"
 
     def some(self, ctx: Context, size: int, least: int) -> _Walk:
-        walk = _some(ctx, size, least)
+        walk = super().some(ctx, size, least)
         if ctx.chooser.integer(0, 1):
             return _Walk(walk.first + walk.step * (walk.count - 1), walk.count, -walk.step)
         return walk
-
-    def all(self, size: int) -> _Walk:
-        return _backwards(size)
 
     def of_walks(self, ctx: Context, data_type: DataType, whole: tuple[int, ...], walks: Sequence[_Walk]) -> Any:
         windows = [walk.window for walk in walks]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, leading_ones
 from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import put
 from dml_conformance.strategies.tensors import sizes, tensor
 
 INDEX_GROUP = "OutputIndexTensor"
@@ -65,29 +66,24 @@ class TopKBuilder(AlongBuilder):
         return self._along(ctx, (*all_sizes[:axis], k + 1, *all_sizes[axis + 1 :]), axis, k)
 
     def _along(self, ctx: Context, sizes: Sizes, axis: int, k: int, direction: int | None = None) -> Any:
-        data, index = ctx.data_types[0], ctx.types[INDEX_GROUP][0]
-        selected = (*sizes[:axis], k, *sizes[axis + 1 :])
+        types = ctx.data_types[0], ctx.types[INDEX_GROUP][0]
         directions = self._directions[-1:] if direction is None else (direction,)
-        tensors = TensorDesc.of(data, sizes), TensorDesc.of(data, selected), TensorDesc.of(index, selected)
-        return self._desc(*tensors, axis, k, *directions)
+        return self._of(ctx.but(layout="packed"), types, sizes, axis, k, *directions)
 
     def _build(self, ctx: Context, rank: int, axis: int) -> Any:
         chooser = ctx.chooser
-        data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.types[INDEX_GROUP])
+        types = chooser.choice(ctx.data_types), chooser.choice(ctx.types[INDEX_GROUP])
         others = sizes(ctx, rank - 1, ctx.least)
         k = chooser.integer(ctx.least, 5)
         size = k + chooser.integer(1, 4)
-        selected = (*others[:axis], k, *others[axis:])
         directions = (chooser.choice(self._directions),) if self._directions else ()
         chooser.section()
-        return self._desc(
-            tensor(ctx, data_type, (*others[:axis], size, *others[axis:])),
-            tensor(ctx, data_type, selected, output=True),
-            tensor(ctx, index_type, selected, output=True),
-            axis,
-            k,
-            *directions,
-        )
+        return self._of(ctx, types, (*others[:axis], size, *others[axis:]), axis, k, *directions)
+
+    def _of(self, ctx: Context, types: Sequence[DataType], sizes: Sizes, axis: int, k: int, *directions: int) -> Any:
+        selected = put(sizes, axis, k)
+        outputs = (tensor(ctx, data_type, selected, output=True) for data_type in types)
+        return self._desc(tensor(ctx, types[0], sizes), *outputs, axis, k, *directions)
 
 
 BUILDERS = {name: TopKBuilder(name) for name in ("TOP_K", "TOP_K1")}
