@@ -52,7 +52,7 @@ class Weights(NamedTuple):
 
     def equals(self, other: Weights) -> bool:
         """Whether these are the same weights at the same places."""
-        return all(np.array_equal(part, another) for part, another in zip(self, other, strict=True))
+        return self.size == other.size and all(map(np.array_equal, self[1:], other[1:]))  # type: ignore[arg-type]
 
     def is_identity(self, weights: Floats) -> bool:
         """Whether every element has a place of its own, in their order, with the weight 1 and no other."""
@@ -78,15 +78,16 @@ class Weights(NamedTuple):
 
 def joined(blocks: Sequence[Weights]) -> Weights:
     """The weights of elements that follow each other, block by block, the same ones in a block taken together."""
-    parts, lengths = [], []
+    rows, lengths = [], []
     for block in blocks:
-        changes = [(part[1:] != part[:-1]).any(1) for part in block[1:6]]
+        parts: tuple[npt.NDArray[Any], ...] = block[1:6]
+        changes = [(part[1:] != part[:-1]).any(1) for part in parts]
         first = np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(changes))))
-        parts.append([part[first] for part in block[1:6]])
+        rows.append([part[first] for part in parts])
         lengths.append(np.diff(first, append=len(block.places)))
+    places, exact, low, high, near = map(np.concatenate, zip(*rows, strict=True))
     together = np.concatenate(lengths)
-    own = None if (together == 1).all() else together
-    return Weights(blocks[0].size, *map(np.concatenate, zip(*parts, strict=True)), own)
+    return Weights(blocks[0].size, places, exact, low, high, near, None if (together == 1).all() else together)
 
 
 def nearest_weights(size: int, low: Places, exact: Places, high: Places) -> Weights:

@@ -248,7 +248,7 @@ def _weights(
     """
     blocks = []
     for start in range(0, count, BLOCK_ELEMENTS):
-        to_left = np.arange(start, min(start + BLOCK_ELEMENTS, count)) - of_output
+        to_left = np.arange(start, min(start + BLOCK_ELEMENTS, count), dtype=np.float64) - of_output
         error = _error(to_left, scale, of_input)
         if error.max() >= 0.25:
             return None

@@ -47,13 +47,13 @@ def max_pooling(desc: Any, tensors: Tensors) -> Tensors:
     if source.is_meta:
         found = source.new_empty((*source.shape[:2], *counts))
         return {"output_tensor": found} | ({} if indices is None else {"output_indices_tensor": found.long()})
-    keys = comparable(source)
+    keys, places = comparable(source), None
     if indices is None:
-        most, places = _in_rows(desc, keys, counts, _least(keys)).amax(2), None
+        most = _in_rows(desc, keys, counts, _least(keys)).amax(2)
     else:
         most, places = _first_greatest(desc, keys, counts)
     outputs = {"output_tensor": narrow(most, source.dtype) if most.dtype != source.dtype else most}
-    if places is not None:
+    if indices is not None and places is not None:
         planes = torch.arange(prod(source.shape[:2]), device=source.device) * prod(source.shape[2:])
         rows = planes.reshape(*source.shape[:2], *(1,) * len(counts))
         outputs["output_indices_tensor"] = as_index(places + rows, indices.data_type.size)
