@@ -122,7 +122,8 @@ class Profile:
         cut: types whose largest number may stand for a finite one beyond it: Direct3D's rules on data conversion have
             FLOAT32 cut to FLOAT16 so, while others round it to infinity.
         stored: types of tensors in which sums may be kept on the way, though they are computed in FLOAT32: a product
-            to which something is added, and parts of a long sum. The real library was seen to keep them so.
+            to which something is added, parts of a long sum, a mean and a variance. The real library was seen to keep
+            them so.
         sum_lambda: how many times sqrt(n) half units the errors of n additions, rounded to nearest, may come to. If
             each is independent and uniform in half a unit either way, more than that comes of one sum in
             exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library.

@@ -530,13 +530,13 @@ class Enclosure:
         return self.evaluation.total(value, low, high, parts, count, lost, is_exact=is_exact, maybe_nan=maybe_nan)
 
     @quiet
-    def variance(self, axes: Axes) -> Enclosure:
-        """The mean of the squares of how far the elements are from their mean along axes, taken in two passes.
+    def variance(self, axes: Axes, mean: Enclosure | None = None) -> Enclosure:
+        """The mean of the squares of how far the elements are from their mean along axes, which is taken before.
 
         What the mean is off by, e, adds e^2 alone: the deviations sum up to 0, so what each gains others lose.
         """
         xp, evaluation = self.xp, self.evaluation
-        mean = self.mean(axes)
+        mean = self.mean(axes) if mean is None else mean
         off = xp.maximum(mean.high - mean.value, mean.value - mean.low)
         away = xp.abs(self.value - mean.value)
         square = away * away

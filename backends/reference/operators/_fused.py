@@ -44,3 +44,8 @@ def axes_of(activation: Any, rank: int) -> tuple[int, ...]:
 def rounded_or_not(x: Enclosure, data_type: DataType) -> Enclosure:
     """What is computed in FLOAT32, and may be rounded to the tensors' type before it is computed with again."""
     return x if x.evaluation.data_type is data_type else either(x, x.to(data_type))
+
+
+def stored(x: Enclosure, data_type: DataType) -> Enclosure:
+    """What may be rounded on the way where the profile lets numbers be kept in the tensors' type, else as it is."""
+    return rounded_or_not(x, data_type) if data_type in x.evaluation.profile.stored else x

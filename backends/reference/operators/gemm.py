@@ -6,7 +6,7 @@ from typing import Any
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._fused import activated, axes_of, rounded_or_not
+from dml_conformance.backends.reference.operators._fused import activated, axes_of, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.gemm import TRANSPOSE
@@ -24,9 +24,7 @@ def gemm(desc: Any, arrays: Arrays) -> dict[str, Any]:
         if desc.alpha not in (0.0, 1.0):  # the formula can be read either way
             found = either(found, (a * desc.alpha).product(b, stored=data_type))
         if "c_tensor" in numbers:
-            if data_type in profile.stored:
-                found = rounded_or_not(found, data_type)
-            found = found + _scaled(evaluation.of(numbers["c_tensor"]), desc.beta)
+            found = stored(found, data_type) + _scaled(evaluation.of(numbers["c_tensor"]), desc.beta)
         return activated(desc.fused_activation, found, data_type).to(data_type)
 
     return {"output_tensor": formula}

@@ -9,7 +9,7 @@ import numpy as np
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
 from dml_conformance.backends.reference.functions import maximum, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._fused import activated
+from dml_conformance.backends.reference.operators._fused import activated, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation
@@ -29,11 +29,13 @@ def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
         given = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items()}
         x, scale, bias = (given.get(key) for key in ("input_tensor", "scale_tensor", "bias_tensor"))
         assert x is not None
-        found = x - x.mean(axes) if has_mean else x
+        mean = stored(x.mean(axes), data_type)
+        found = x - mean if has_mean else x
         if has_variance:
-            variance = variance_of(x, axes)
+            variance = variance_of(x, axes, mean)
             # Without a mean the variance may be that around 0, as where a root mean square is divided by.
-            root = sqrt((variance if has_mean else either((x * x).mean(axes), variance)) + desc.epsilon)
+            variance = stored(variance if has_mean else either((x * x).mean(axes), variance), data_type)
+            root = sqrt(variance + desc.epsilon)
             found = found / root if scale is None else either(scale * (found / root), found * (scale / root))
         elif scale is not None:
             found = scale * found
@@ -51,12 +53,15 @@ def axes_of(desc: Any) -> tuple[int, ...]:
     return (1, 2, 3) if desc.cross_channel else (2, 3)
 
 
-def variance_of(x: Enclosure, axes: tuple[int, ...]) -> Enclosure:
-    """In two passes, or in one, as kernels do that read their input once; of full precision it is in two."""
+def variance_of(x: Enclosure, axes: tuple[int, ...], mean: Enclosure) -> Enclosure:
+    """In two passes, of which the second sees the mean, or in one, as kernels do that read their input once; of full
+    precision it is in two.
+    """
+    variance = x.variance(axes, mean)
     if x.evaluation.profile.is_precise:
-        return x.variance(axes)
+        return variance
     mean = x.mean(axes)
-    return either(x.variance(axes), maximum((x * x).mean(axes) - mean * mean, 0.0))
+    return either(variance, maximum((x * x).mean(axes) - mean * mean, 0.0))
 
 
 OPERATORS: dict[str, Compute] = dict.fromkeys(

@@ -21,7 +21,7 @@ from dml_conformance.backends.reference.enclosure import (
 )
 from dml_conformance.backends.reference.functions import lerp, maximum, minimum
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
-from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not
+from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.recurrent import DIRECTION, UNITS, directions, hidden_size
@@ -92,7 +92,7 @@ class Layer:
 
     def stored(self, x: Enclosure) -> Enclosure:
         """With what comes of it where it is rounded to the tensors' type, if it may be."""
-        return rounded_or_not(x, self.desc.input_tensor.data_type) if self.stores(x.evaluation) else x
+        return stored(x, self.desc.input_tensor.data_type)
 
     def product(self, factors: Factors) -> Enclosure:
         """A product of matrices with its bias, each of which may be rounded."""

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import slow_reference as slow
-from family_cases import Run, assert_conforms, numbers, small_runs, with_values
+from family_cases import Run, assert_conforms, is_right, numbers, small_runs, with_values
 from onnx_node import computed, elements
 
+from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operators.mean_variance import NAME, NEWEST, OLDEST
@@ -32,7 +34,9 @@ def element(run: Run, key: str, c: slow.Coordinates) -> float:
 
 
 def slow_normalization(run: Run, c: slow.Coordinates) -> tuple[float, float]:
-    """The element, and how much of it a relative error of the mean and the variance comes to."""
+    """The element, and what a relative error of the mean and the variance may come to; of a variance that FLOAT16 has
+    not, anything.
+    """
     desc = run.desc
     axes = desc.axes if hasattr(desc, "axes") else range(1 if desc.cross_channel else 2, 4)
     has_mean = getattr(desc, "use_mean", True)
@@ -48,7 +52,8 @@ def slow_normalization(run: Run, c: slow.Coordinates) -> tuple[float, float]:
     root = math.sqrt(variance + desc.epsilon) if is_divided else 1.0
     if variance < 1e-3 * max(map(abs, row)) ** 2 or root < 1e-3:
         return math.nan, 0.0
-    size = max(map(abs, row))
+    is_beyond = desc.input_tensor.data_type is DataType.FLOAT16 and variance > 6e4
+    size = math.inf if is_beyond else max(map(abs, row))
     return scale * (element(run, "input_tensor", c) - mean) / root + bias, abs(scale) * size / root + abs(bias)
 
 
@@ -105,6 +110,68 @@ def test_epsilon_is_inside_the_root_and_the_variance_that_of_all() -> None:
     assert (low <= right).all()
     assert (high >= right).all()
     assert (high - low < 2e-6).all()
+
+
+def one_row(name: str, row: Any, **members: Any) -> Run:
+    """Of FLOAT16, by an operator of any of the three."""
+    values = np.array(row, np.float16).reshape(1, 1, 1, -1)
+    tensor = TensorDesc.of(DataType.FLOAT16, values.shape)
+    given = {"cross_channel": False, "axes": (3,), "use_mean": True, "epsilon": 0.0, "fused_activation": None}
+    given |= {"use_variance": True, "normalize_variance": True, "scale_tensor": None, "bias_tensor": None, **members}
+    given |= {"input_tensor": tensor, "output_tensor": tensor}
+    desc = operator(name).desc
+    return with_values(
+        desc(**{field.attribute: given[field.attribute] for field in desc.fields}), HIGHEST, input_tensor=values
+    )
+
+
+def right(run: Run, row: Any, profile: Profile = DIRECTML) -> list[bool]:
+    """Whether each element may be this number of FLOAT16."""
+    found = np.array(row, np.float16).reshape(run.desc.output_tensor.sizes).view(np.uint16)
+    expected = expected_output(run.desc, run.bindings, profile)["output_tensor"]
+    return is_right(expected, found, DataType.FLOAT16).ravel().tolist()
+
+
+@pytest.mark.parametrize("name", [OLDEST, NAME, NEWEST])
+def test_a_float16_mean_is_rounded_unless_that_is_to_be_precise(name: str) -> None:
+    """Of 1024, 1024 and 1025 it is 1024, and the variance 1 / 3 around that."""
+    row = [1024.0, 1024.0, 1025.0]
+    run = one_row(name, row, normalize_variance=False, use_variance=False)
+    for found, is_lax, is_exact in (([0.0, 0.0, 1.0], True, False), ([-1 / 3, -1 / 3, 2 / 3], True, True)):
+        assert right(run, found) == [is_lax] * 3
+        assert right(run, found, PRECISE) == [is_exact] * 3
+    assert right(run, [-1.0, -1.0, 0.0]) == [False, False, False]
+    run = one_row(name, row)
+    for found, is_exact in (([0.0, 0.0, 3**0.5], False), ([-(0.5**0.5), -(0.5**0.5), 2**0.5], True)):
+        assert right(run, found) == [True] * 3
+        assert right(run, found, PRECISE) == [is_exact] * 3
+    run = one_row(name, np.array([-2.0, 1.0, 2.0]) * 2.0**-24)  # of a mean of 1 / 3, which becomes 0
+    found = np.array([-2.0, 1.0, 2.0]) / 3**0.5
+    assert right(run, found) == [True] * 3
+    assert right(run, found, PRECISE) == [False] * 3
+
+
+@pytest.mark.parametrize("name", [OLDEST, NAME, NEWEST])
+def test_a_float16_variance_is_rounded_unless_that_is_to_be_precise(name: str) -> None:
+    """To 16 or 17 units where it is 16.8; to the largest number or infinity where it is 90000."""
+    for size, others, wrong in ((0.001, (1.0242, 0.9937), (1.04, 0.98)), (300.0, (300 / 65504**0.5, 0.0), (1.18,))):
+        run = one_row(name, [-size, size])
+        assert right(run, [-1.0, 1.0]) == right(run, [-1.0, 1.0], PRECISE) == [True, True]
+        for found in others:
+            assert right(run, [-found, found]) == [True, True]
+            assert right(run, [-found, found], PRECISE) == [False, False]
+        for found in wrong:
+            assert right(run, [-found, found]) == [False, False]
+
+
+def test_other_formulas_are_found_in_float16() -> None:
+    row = np.random.default_rng(1).uniform(-3, 3, 5).astype(np.float16).astype(float)
+    run, away, variance = one_row(NAME, row, epsilon=0.5), row - row.mean(), row.var()
+    assert all(right(run, away / np.sqrt(variance + 0.5)))
+    for divisor in ((variance * 5 / 4 + 0.5) ** 0.5, variance**0.5 + 0.5, variance**0.5, variance + 0.5, 1.0):
+        assert not any(right(run, away / divisor))
+    for middle in (0.0, row[1:].sum() / 5):
+        assert not any(right(run, (row - middle) / np.sqrt(variance + 0.5)))
 
 
 def test_rows_without_variance_and_with_what_is_special() -> None:
