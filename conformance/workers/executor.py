@@ -19,6 +19,7 @@ from dml_conformance.backends.processes.backend import why_given_up
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.memory import keep_freed_memory
 from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.setup import WorkerError
 from dml_conformance.conformance.workers.tasks import Task, TaskJudge
@@ -254,6 +255,7 @@ class InProcess(Executor):
 
     def __init__(self, judges: Sequence[Judge], *, one_by_one: bool = False) -> None:
         super().__init__([judge.backend_name for judge in judges])
+        keep_freed_memory()
         self._judges = [TaskJudge(judge, one_by_one=one_by_one) for judge in judges]
 
     def capabilities(self) -> list[Capabilities]:
