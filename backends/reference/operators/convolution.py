@@ -161,13 +161,16 @@ def whole_axes(desc: Any) -> list[int]:
 
 
 def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The windows, filters and biases of a box of the output, and all of the image where windows move."""
+    """The windows, filters, and what else there is by channel, of a box of the output, and all of the image where
+    windows move."""
     axes, every = whole_axes(desc), slice(None)
     batch, channels, *shown = (every if d in axes else span for d, span in enumerate(spans))
-    boxes = {"input_tensor": (batch, channels, *shown), "filter_tensor": (channels,), "bias_tensor": (every, channels)}
+    boxes = {key: tuple(channels if size > 1 else every for size in array.shape) for key, array in arrays.items()}
+    boxes |= {"input_tensor": (batch, channels, *shown), "filter_tensor": (channels,)}
     if desc.group_count == 1:
         boxes["input_tensor"] = (batch, every, *shown)
-        boxes["filter_tensor"] = (every, channels) if desc.direction == DIRECTION.BACKWARD else (channels,)
+        if getattr(desc, "direction", DIRECTION.FORWARD) == DIRECTION.BACKWARD:
+            boxes["filter_tensor"] = (every, channels)
     elif 1 not in axes:
         desc = replace(desc, group_count=channels.stop - channels.start)
     return desc, {key: array[boxes[key]] for key, array in arrays.items()}
@@ -178,4 +181,4 @@ OPERATORS: dict[str, Compute] = {
     "CONVOLUTION_INTEGER": convolution_integer,
     "QUANTIZED_LINEAR_CONVOLUTION": quantized_convolution,
 }
-CUTS: dict[str, Cut] = {"CONVOLUTION": CutRows(whole_axes, cut)}
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CutRows(whole_axes, cut))
