@@ -249,7 +249,8 @@ def _with_infinities(found: Enclosure, numbers: Any, applied: Apply, is_open: bo
     any_ = nan | above | below
     if is_open:
         return found.opened(any_)
-    is_certain = applied((~np.isfinite(numbers)).astype(np.float64), "low") > 0
+    least, most = (applied((~np.isfinite(numbers)).astype(np.float64), end) for end in ("low", "high"))
+    is_certain = least == most  # beside an infinity that is there for certain a NaN may be elsewhere
     none = nan | (above & below)
     value = np.where(none, np.nan, np.where(above, inf, np.where(below, -inf, found.value)))
     # What is finite may have overflown to the opposite infinity.

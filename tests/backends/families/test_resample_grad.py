@@ -178,6 +178,16 @@ def test_infinities_are_added_up_and_linearly_open_what_is_near() -> None:
     assert within.nan.tolist() == [True, True, True, True, True, True]
 
 
+def test_a_nan_that_may_go_elsewhere_is_not_demanded_beside_an_infinity() -> None:
+    """By a scale of 1.25 FLOAT32 has some elements at either of two places, one of which others have too."""
+    more = (1.25,), (0.0,), (-0.5,), INCREASING
+    desc, _ = descriptors("RESAMPLE_GRAD1", (4,), (5,), NEAREST, *more)
+    for n in range(5):
+        given = np.full(5, np.inf, np.float32)
+        given[n] = np.nan
+        assert_conforms(TorchBackend("cpu"), with_values(desc, HIGHEST, input_gradient_tensor=given))
+
+
 def test_it_agrees_with_the_gradient_of_torchs_interpolation() -> None:
     """Twice and three times as large, from centre to centre, where edges are met."""
     scales, centres = (1.0, 1.0, 2.0, 3.0), ((0.5,) * 4, (-0.5,) * 4)
