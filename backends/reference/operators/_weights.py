@@ -146,9 +146,8 @@ def spread(evaluation: Evaluation, numbers: Any, every: Sequence[Weights], round
 def _terms(of: Weights) -> Floats:
     """How many elements may have a weight at each place along a dimension."""
     lengths = np.ones(len(of.places)) if of.lengths is None else of.lengths
-    found = np.zeros(of.size)
-    np.add.at(found, of.places[of.high > 0], np.broadcast_to(lengths[:, None], of.high.shape)[of.high > 0])
-    return found
+    counts = (of.high > 0) * lengths[:, None]
+    return np.bincount(of.places.ravel(), counts.ravel(), of.size)
 
 
 @quiet
@@ -242,15 +241,19 @@ def _unit(numbers: Floats) -> float:
 
 def _with_infinities(found: Enclosure, numbers: Any, applied: Apply, is_open: bool) -> Enclosure:
     """With what terms make of a sum that are not finite."""
-    which = "near" if is_open else "high"
-    nan, above, below = (
-        applied(mask.astype(np.float64), which) > 0 for mask in (np.isnan(numbers), numbers == inf, numbers == -inf)
-    )
+
+    def places(which: str) -> list[Mask]:
+        """Where a NaN, an infinity and a negative one come to, by weights of this name."""
+        masks = np.isnan(numbers), numbers == inf, numbers == -inf
+        return [applied(mask.astype(np.float64), which) > 0 for mask in masks]
+
+    nan, above, below = places("near" if is_open else "high")
     any_ = nan | above | below
     if is_open:
         return found.opened(any_)
-    least, most = (applied((~np.isfinite(numbers)).astype(np.float64), end) for end in ("low", "high"))
-    is_certain = least == most  # beside an infinity that is there for certain a NaN may be elsewhere
+    has_nan, has_above, has_below = places("low")
+    # A NaN is one beside anything, as opposite infinities are; an infinity is not, beside what may be elsewhere.
+    is_certain = has_nan | (has_above & has_below) | (~nan & ((has_above & ~below) | (has_below & ~above)))
     none = nan | (above & below)
     value = np.where(none, np.nan, np.where(above, inf, np.where(below, -inf, found.value)))
     # What is finite may have overflown to the opposite infinity.
