@@ -264,11 +264,12 @@ class CutRows:
 
     Attributes:
         axes: from a descriptor, these axes.
-        cut: of the operator, to boxes that have all along them.
+        cut: of the operator, to boxes that have all along them: spans without ends, as inputs may have other sizes.
     """
 
     axes: Callable[[Any], Sequence[int]]
     cut: Cut = cut_elementwise
 
     def __call__(self, desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-        return self.cut(desc, spans, arrays)
+        axes = self.axes(desc)
+        return self.cut(desc, [slice(None) if d in axes else span for d, span in enumerate(spans)], arrays)

@@ -85,13 +85,6 @@ def pooled_axes(desc: Any) -> Sequence[int]:
     return range(len(outputs(desc)[0].tensor.sizes)) if has_indices else moving_axes(desc, desc.window_size)
 
 
-def cut_images(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The box of every image, and all of it where windows move."""
-    axes = pooled_axes(desc)
-    box = tuple(slice(None) if d in axes else span for d, span in enumerate(spans))
-    return desc, {key: array[box] for key, array in arrays.items()}
-
-
 def cut_regions(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The regions and the channels of a box."""
     regions, channels, *_ = spans
@@ -104,7 +97,7 @@ def cut_regions(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return desc, {key: array[boxes[key]] for key, array in arrays.items()}
 
 
-CUT_WINDOWS = CutRows(pooled_axes, cut_images)
+CUT_WINDOWS = CutRows(pooled_axes)
 CUT_REGIONS = CutRows(lambda desc: (FIRST, FIRST + 1), cut_regions)
 
 

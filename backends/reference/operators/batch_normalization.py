@@ -11,7 +11,7 @@ from dml_conformance.backends.reference.functions import sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not
 from dml_conformance.backends.reference.operators.mean_variance import variance_of
-from dml_conformance.backends.reference.parts import Cut, CutRows, Spans, cut_elementwise
+from dml_conformance.backends.reference.parts import Cut, CutRows, cut_elementwise
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.batch_normalization import axes_of
 
@@ -127,12 +127,6 @@ def _operator(formula: Callable[[Inputs, Any], Outputs]) -> Compute:
     return compute
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """All elements along the axes of the box, whichever output it is of."""
-    axes = axes_of(desc)
-    return cut_elementwise(desc, [slice(None) if d in axes else span for d, span in enumerate(spans)], arrays)
-
-
 OPERATORS: dict[str, Compute] = {
     "BATCH_NORMALIZATION": _operator(inference),
     "BATCH_NORMALIZATION_TRAINING": _operator(training),
@@ -140,6 +134,6 @@ OPERATORS: dict[str, Compute] = {
     "BATCH_NORMALIZATION_TRAINING_GRAD": _operator(training_gradients),
 }
 CUTS: dict[str, Cut] = {
-    **dict.fromkeys(OPERATORS, CutRows(axes_of, cut)),
+    **dict.fromkeys(OPERATORS, CutRows(axes_of)),
     "BATCH_NORMALIZATION": cut_elementwise,
 }

@@ -161,17 +161,15 @@ def whole_axes(desc: Any) -> list[int]:
 
 
 def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The windows, filters, and what else there is by channel, of a box of the output, and all of the image where
-    windows move."""
-    axes, every = whole_axes(desc), slice(None)
-    batch, channels, *shown = (every if d in axes else span for d, span in enumerate(spans))
+    """The windows, filters, and what else there is by channel, of a box of the output."""
+    (batch, channels, *shown), every = spans, slice(None)
     boxes = {key: tuple(channels if size > 1 else every for size in array.shape) for key, array in arrays.items()}
     boxes |= {"input_tensor": (batch, channels, *shown), "filter_tensor": (channels,)}
     if desc.group_count == 1:
         boxes["input_tensor"] = (batch, every, *shown)
         if getattr(desc, "direction", DIRECTION.FORWARD) == DIRECTION.BACKWARD:
             boxes["filter_tensor"] = (every, channels)
-    elif 1 not in axes:
+    elif channels != every:
         desc = replace(desc, group_count=channels.stop - channels.start)
     return desc, {key: array[boxes[key]] for key, array in arrays.items()}
 

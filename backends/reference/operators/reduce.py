@@ -13,7 +13,7 @@ from dml_conformance.backends.reference.floats import FORMATS, UNIT, quiet
 from dml_conformance.backends.reference.functions import exp, log, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators.arg_reduce import arg_reduce
-from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
@@ -100,11 +100,5 @@ def reduce(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": formula}
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """All elements along Axes of the box."""
-    box = tuple(slice(None) if d in desc.axes else span for d, span in enumerate(spans))
-    return desc, {"input_tensor": arrays["input_tensor"][box]}
-
-
 OPERATORS: dict[str, Compute] = {"REDUCE": reduce}
-CUTS: dict[str, Cut] = {"REDUCE": cut}
+CUTS: dict[str, Cut] = {"REDUCE": CutRows(lambda desc: desc.axes)}

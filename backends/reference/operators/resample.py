@@ -17,7 +17,7 @@ from dml_conformance.backends.reference.operators._weights import (
     nearest_weights,
     spread,
 )
-from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
+from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
@@ -275,15 +275,6 @@ def moved_axes(desc: Any) -> list[int]:
     ]
 
 
-def cut_unmoved(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
-    """The box of the input along the other dimensions, and all of it along these."""
-    axes = moved_axes(desc)
-    return desc, {
-        key: array[tuple(slice(None) if d in axes else span for d, span in enumerate(spans))]
-        for key, array in arrays.items()
-    }
-
-
 OPERATORS: dict[str, Compute] = {
     "UPSAMPLE_2D": upsample_2d,
     "RESAMPLE": resample,
@@ -293,4 +284,4 @@ OPERATORS: dict[str, Compute] = {
     "RESAMPLE_GRAD": resample_grad,
     "RESAMPLE_GRAD1": resample_grad,
 }
-CUTS: dict[str, Cut] = dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), CutRows(moved_axes, cut_unmoved))
+CUTS: dict[str, Cut] = dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), CutRows(moved_axes))
