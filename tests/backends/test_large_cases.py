@@ -43,7 +43,7 @@ from dml_conformance.strategies.values import OVERLAPPING, materialize
 
 LEVEL = Level.L6_4
 CUT = [name for name in operators() if cut_of(name) is not None]
-OF_PRODUCTS = {"CONVOLUTION", "GEMM", "MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
+OF_PRODUCTS = {"CONVOLUTION", "GEMM", "ROI_ALIGN_GRAD", "MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
 
 
 PART_ELEMENTS = 5
@@ -96,6 +96,8 @@ def test_parts_hold_what_the_whole_holds(name: str) -> None:
         inputs = {attribute: memory.binding for attribute, memory in read.items()}
         whole = expected_output(case.desc, inputs)[(output := outputs(case.desc)[0]).key]
         large = expected_parts(case.desc, inputs)[output.key]
+        if isinstance(large, Expectation):  # the first of several outputs is missing
+            continue
         data_type = output.tensor.data_type
         for box, part in large.parts():
             same = whole.cut(box)

@@ -147,7 +147,7 @@ def _terms(of: Weights) -> Floats:
     """How many elements may have a weight at each place along a dimension."""
     lengths = np.ones(len(of.places)) if of.lengths is None else of.lengths
     counts = (of.high > 0) * lengths[:, None]
-    return np.bincount(of.places.ravel(), counts.ravel(), of.size)
+    return np.bincount(of.places.ravel(), counts.ravel(), of.size).astype(np.float64)
 
 
 @quiet
@@ -232,7 +232,7 @@ def _are_whole(evaluation: Evaluation, numbers: Floats, every: Sequence[Sequence
 def _unit(numbers: Floats) -> float:
     """The largest power of two that all numbers are multiples of."""
     least = inf
-    for block in np.array_split(numbers.reshape(-1), -(-numbers.size // 2**18)):
+    for block in np.array_split(numbers.reshape(-1), numbers.size // 2**18 + 1):
         parts, exponents = np.frexp(block[block != 0])
         digits = (parts * 2.0**53).astype(np.int64)
         least = min(least, float(np.ldexp((digits & -digits).astype(np.float64), exponents - 53).min(initial=inf)))

@@ -19,9 +19,10 @@ from dml_conformance.backends.reference.operators._weights import (
     weighted,
 )
 from dml_conformance.backends.reference.operators._windows import CUT_REGIONS
-from dml_conformance.backends.reference.parts import Cut
+from dml_conformance.backends.reference.parts import CutRows, Cuts, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Mask
+from dml_conformance.spec.operators._windows import FIRST
 from dml_conformance.spec.operators.resample import is_nearest
 from dml_conformance.spec.operators.roi_align import FUNCTION, offsets
 
@@ -200,17 +201,16 @@ def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
             desc, Evaluation(profile), gradients, batch, regions
         ).to(data_type)
     if desc.output_roi_gradient_tensor is not None:
-        image = as_numbers(arrays["input_tensor"], data_type)
-        is_still = np.array(
-            [
-                not region.is_free and not (gradient != 0).any() and bool(np.isfinite(image[n]).all())
-                for n, region, gradient in zip(batch, regions, gradients, strict=True)
-            ]
-        )
-        sizes = desc.output_roi_gradient_tensor.sizes
-        open_ = np.broadcast_to(~is_still[:, None], (len(regions), sizes[-1])).reshape(sizes)
 
         def moved(profile: Profile) -> Enclosure:
+            image, sizes = as_numbers(arrays["input_tensor"], data_type), desc.output_roi_gradient_tensor.sizes
+            is_still = np.array(
+                [
+                    not region.is_free and not (gradient != 0).any() and bool(np.isfinite(image[n]).all())
+                    for n, region, gradient in zip(batch, regions, gradients, strict=True)
+                ]
+            )
+            open_ = np.broadcast_to(~is_still[:, None], (len(regions), sizes[-1])).reshape(sizes)
             zero = np.zeros(sizes)
             return Enclosure(Evaluation(profile), zero, -zero, zero).opened(open_).to(data_type)
 
@@ -276,9 +276,27 @@ def _shares(samples: Any, is_mean: bool) -> tuple[Weights, Weights]:
     return found[0], found[1]
 
 
+def cut_gradient(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The channels of a box of images, and the regions that are of these; one that is of no image is of every one."""
+    images, channels, *_ = spans
+    indices = arrays["batch_indices_tensor"].reshape(-1)
+    is_here = (indices >= images.start) & ((indices < images.stop) | (indices >= desc.output_gradient_tensor.sizes[0]))
+    parts = {
+        "batch_indices_tensor": indices[is_here] - indices.dtype.type(images.start),
+        "roi_tensor": arrays["roi_tensor"][..., is_here, :],
+        "input_gradient_tensor": arrays["input_gradient_tensor"][is_here][:, channels],
+    }
+    if "input_tensor" in arrays:
+        parts["input_tensor"] = arrays["input_tensor"][images, channels]
+    return desc, parts
+
+
 OPERATORS: dict[str, Compute] = {
     "ROI_ALIGN": roi_align,
     "ROI_ALIGN1": roi_align,
     "ROI_ALIGN_GRAD": roi_align_grad,
 }
-CUTS: dict[str, Cut] = dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1"), CUT_REGIONS)
+CUTS: dict[str, Cuts] = {
+    **dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1"), CUT_REGIONS),
+    "ROI_ALIGN_GRAD": {"output_gradient_tensor": CutRows(lambda desc: (FIRST, FIRST + 1), cut_gradient)},
+}
