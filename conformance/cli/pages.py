@@ -21,7 +21,7 @@ from dml_conformance.reports.model.text import indented_json
 
 if TYPE_CHECKING:
     from dml_conformance.documents.check import CheckedPages
-    from dml_conformance.documents.check.differences import Difference
+    from dml_conformance.documents.check.differences import PageDifference
     from dml_conformance.documents.check.report import PageFindings
     from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
     from dml_conformance.documents.read.model import Page
@@ -163,7 +163,7 @@ def _side_by_side(page: PageFindings) -> tuple[str, ...]:
     )
 
 
-def _said(differences: Iterable[Difference]) -> Iterator[tuple[str, ...]]:
+def _said(differences: Iterable[PageDifference]) -> Iterator[tuple[str, ...]]:
     """A row for each thing that is said, those said of the same together."""
     for difference in differences:
         for i, version in enumerate(difference.versions):

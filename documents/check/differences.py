@@ -37,7 +37,7 @@ class Version(msgspec.Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PageDifference(msgspec.Struct, frozen=True):
     """A fact on which the pages of an operator differ.
 
     Attributes:
@@ -51,7 +51,7 @@ class Difference(msgspec.Struct, frozen=True):
     versions: tuple[Version, ...]
 
 
-def differences(pages: Sequence[Page]) -> Iterator[Difference]:
+def differences(pages: Sequence[Page]) -> Iterator[PageDifference]:
     """What pages do not say alike, operator by operator in the order in which they first come."""
     by_operator: defaultdict[str, list[Page]] = defaultdict(list)
     for page in pages:
@@ -67,7 +67,7 @@ def differences(pages: Sequence[Page]) -> Iterator[Difference]:
                 )
                 for group in groups
             )
-            yield Difference(operator, subject, versions)
+            yield PageDifference(operator, subject, versions)
 
 
 class Fact(NamedTuple):

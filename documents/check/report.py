@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 
 from dml_conformance.documents.check.computed_checks import computed_remarks
-from dml_conformance.documents.check.differences import Difference, differences
+from dml_conformance.documents.check.differences import PageDifference, differences
 from dml_conformance.documents.check.example_checks import example_remarks
 from dml_conformance.documents.check.field_checks import field_remarks
 from dml_conformance.documents.check.model import (
@@ -91,7 +91,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     known: dict[str, int]
     ignore_known: bool
     pages: tuple[PageFindings, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[PageDifference, ...]
     checks: tuple[Check, ...]
     skipped: tuple[OtherFile, ...]
     failures: tuple[UnreadableFile, ...]
@@ -100,7 +100,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     def of(
         cls,
         pages: tuple[PageFindings, ...],
-        differences: tuple[Difference, ...] = (),
+        differences: tuple[PageDifference, ...] = (),
         *,
         ignore_known: bool = False,
         skipped: tuple[OtherFile, ...] = (),

@@ -21,7 +21,7 @@ def _divisors(size: int) -> list[int]:
     return [1, *(n for n in range(size, 1, -1) if size % n == 0)]
 
 
-class QuantizeBuilder(Builder):
+class BlockQuantizeBuilder(Builder):
     """One of the two, by blocks of any lengths that there are."""
 
     longest_axis = LONGEST_AXIS
@@ -106,4 +106,4 @@ class QuantizeBuilder(Builder):
         return resize(desc, "quantization_tensors[1]", (1,) * len(desc.input_tensor.sizes))
 
 
-BUILDERS = {name: QuantizeBuilder(name) for name in (QUANTIZE, DEQUANTIZE)}
+BUILDERS = {name: BlockQuantizeBuilder(name) for name in (QUANTIZE, DEQUANTIZE)}
