@@ -94,6 +94,7 @@ def strength(
         tuple(dict.fromkeys(families)) or EVERY_FAMILY,
         tuple(name for name in PROMISED if name in (budgets or PROMISED)),
         tuple(range(seeds)),
+        with_witnesses=details_file is not None,  # the page and the totals have none, and each takes 300 tries
     )
     found = measure(plan, workers) if outcomes_file is None else go_on(plan, workers, outcomes_file)
     score = Score.of(plan, chain.from_iterable(found))
