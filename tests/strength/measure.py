@@ -24,6 +24,7 @@ from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import operators as all_operators
 from dml_conformance.strategies.builders import is_sibling
 from strength.mutants import FAMILIES, MUTANTS
+from strength.mutants.base import SharedReference
 from strength.rule_mutants import derived
 from strength.streams import Prepared, SharingJudge, Streams
 
@@ -163,6 +164,7 @@ def measure(plan: Plan, workers: int = 1) -> Iterator[list[Outcome]]:
 def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:
     """The outcomes at one operator and level."""
     operator, level = cell
+    SharedReference.known.clear()
     is_last = level == max(plan.levels)
     streams = Streams(operator, level, is_newest=is_last)
     return [

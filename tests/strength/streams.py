@@ -17,7 +17,7 @@ import hypothesis
 from hypothesis import given
 
 from dml_conformance.backends.base import Backend, Binding, Bytes
-from dml_conformance.backends.reference import Expectation, LargeExpectation, ReferenceBackend
+from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
@@ -31,8 +31,9 @@ from dml_conformance.strategies import cases
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, numbered_case
 from dml_conformance.strategies.scale import Reach, scale_cases
+from strength.mutants.base import FirstReference, has_small_outputs
 
-MOST_KEPT = 2**20  # bytes of a case's tensors; larger ones are made anew each time
+MOST_KEPT = 2**20  # bytes of a case's tensors; the inputs of larger ones are made anew each time
 
 
 @dataclass(eq=False)
@@ -88,7 +89,8 @@ class SharingJudge(Judge):
     def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> Mapping[str, Expectation | LargeExpectation]:
         if self._prepared.expected is None:
             expected = super().expected(pending, inputs)
-            if pending.needed > MOST_KEPT:
+            is_in_parts = any(isinstance(each, LargeExpectation) for each in expected.values())  # made when asked for
+            if is_in_parts or not has_small_outputs(pending.case.desc):
                 return expected
             self._prepared.expected = expected
         return self._prepared.expected
@@ -161,7 +163,7 @@ class Streams:
 
     def _prepared(self, made: Iterator[Case]) -> list[Prepared]:
         found = [Prepared(case) for case in made]
-        honest = SharingJudge(ReferenceBackend(), decides_only=self.decides_only)
+        honest = SharingJudge(FirstReference(), decides_only=self.decides_only)
         for prepared in found:
             judged = honest.judged(prepared)
             if isinstance(judged, Judgement):

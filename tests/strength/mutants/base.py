@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -28,7 +29,7 @@ Bindings = Mapping[str, Binding]
 Arrays = Mapping[str, Any]  # bits, by slot
 INT64_MAX = 2**63 - 1
 GATHERS = ("gather", "gather_elements", "gather_nd")  # families that read through indices
-REFERENCE = ReferenceBackend()
+MOST_WRITTEN = 2**22  # bytes of a case's outputs; larger ones are computed anew each time
 
 EXECUTED = (
     "values",
@@ -41,7 +42,51 @@ EXECUTED = (
 )
 
 
-class Mutant(ReferenceBackend):
+class Executed(NamedTuple):
+    """What the reference made of a descriptor: a digest of the inputs' bytes, and the elements of each output."""
+
+    desc: Any
+    digest: bytes
+    found: Arrays
+
+
+class SharedReference(ReferenceBackend):
+    """The reference, which takes the outputs of what was executed before it, or last, on the same inputs.
+
+    Attributes:
+        remembers: whether what it executes is kept for others: so is it by the reference that the cases are tried on.
+        known: by descriptor, an object and no equal one, as 0.0 equals -0.0: it, a digest of the inputs, the outputs.
+        last: the same of what was executed last, whatever its size: most wrong backends execute it twice.
+    """
+
+    remembers: ClassVar[bool] = False
+    known: ClassVar[dict[int, Executed]] = {}
+    last: ClassVar[Executed | None] = None
+
+    def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        digest = _digest(inputs)
+        for seen in (self.known.get(id(desc)), SharedReference.last):
+            if seen is not None and seen.desc is desc and seen.digest == digest and seen.found.keys() >= outputs.keys():
+                for key, binding in outputs.items():
+                    layout.put(binding, tensor_at(desc, key), seen.found[key])
+                return
+        super().execute(desc, level, inputs, outputs)
+        found = {key: layout.bits(binding, tensor_at(desc, key)).copy() for key, binding in outputs.items()}
+        SharedReference.last = Executed(desc, digest, found)
+        if self.remembers and has_small_outputs(desc):
+            self.known[id(desc)] = SharedReference.last
+
+
+class FirstReference(SharedReference):
+    """The reference that each case is tried on before wrong backends meet it."""
+
+    remembers = True
+
+
+REFERENCE = SharedReference()
+
+
+class Mutant(SharedReference):
     """The reference with a single fault; a subclass that is not `abstract` is one of `MUTANTS`.
 
     It takes something for something else (`seen`, `level_seen`), or computes, alters or writes something else. Most
@@ -289,6 +334,19 @@ def moves_bits(spec: OperatorSpec) -> bool:
     """Whether any bits may come in, and come out in the output as they are."""
     is_any = bool(spec.input_fields) and patterns(spec, spec.input_fields[0]) == DATA_PATTERNS
     return is_any and spec.group(spec.input_fields[0]) == spec.group(spec.output_fields[0])
+
+
+def has_small_outputs(desc: Any) -> bool:
+    """Whether its outputs, and what is expected of them, are kept for every backend."""
+    return sum(slot.tensor.total_tensor_size_in_bytes for slot in of_role(desc, is_output=True)) <= MOST_WRITTEN
+
+
+def _digest(inputs: Bindings) -> bytes:
+    digest = hashlib.blake2b()
+    for key, bound in inputs.items():
+        digest.update(key.encode())
+        digest.update(bound.view)
+    return digest.digest()
 
 
 def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
