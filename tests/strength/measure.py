@@ -24,7 +24,7 @@ from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import operators as all_operators
 from dml_conformance.strategies.builders import is_sibling
 from strength.mutants import FAMILIES, MUTANTS
-from strength.mutants.base import SharedReference
+from strength.mutants.base import FirstReference, SharedReference
 from strength.rule_mutants import derived
 from strength.streams import Prepared, SharingJudge, Streams
 
@@ -167,17 +167,34 @@ def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:
     SharedReference.known.clear()
     is_last = level == max(plan.levels)
     streams = Streams(operator, level, is_newest=is_last)
-    return [
-        _outcome(plan, streams, one, with_witness=plan.with_witnesses and is_last)
-        for one in planted(operator, level, plan.families)
-    ]
+    every = [_FirstKills(one) for one in planted(operator, level, plan.families)]
+    examples = streams.examples()
+    left = [first for first in every if first.one.make is not None and not first.kill(examples, in_batches=False)]
+    find_together(left, streams.boundaries(max(BUDGETS[name].reach for name in plan.budgets)))
+    return [_outcome(plan, streams, first, with_witness=plan.with_witnesses and is_last) for first in every]
 
 
-def _outcome(plan: Plan, streams: Streams, one: Planted, *, with_witness: bool) -> Outcome:
+def find_together(every: Iterable[_FirstKills], stream: Sequence[Prepared]) -> None:
+    """Find what kills backends first in a stream, all of them case by case: what a large case needs is made once."""
+    judges = {first: first.judge() for first in every}
+    honest = SharingJudge(FirstReference())
+    for number, prepared in enumerate(stream, 1):
+        if prepared.is_large and judges:
+            honest.judged(prepared)
+        for first, judge in list(judges.items()):
+            if (found := judge.fails(prepared)) is not None:
+                first.keep(stream, Failure(number, prepared, found))
+                del judges[first]
+        prepared.release()
+    for first in judges:
+        first.keep(stream, None)
+
+
+def _outcome(plan: Plan, streams: Streams, first: _FirstKills, *, with_witness: bool) -> Outcome:
+    one = first.one
     outcome = Outcome(one.mutant, one.family, one.about, streams.operator, streams.level.label, one.left_out)
     if one.make is None:
         return outcome
-    first = _FirstKills(one)
     kills = {
         budget: tuple(_kill(first, streams, BUDGETS[budget], seed) for seed in plan.seeds) for budget in plan.budgets
     }
@@ -228,6 +245,7 @@ def failures(one: Planted, stream: Sequence[Prepared], *, in_batches: bool = Fal
     judge = SharingJudge(backend, decides_only=one.decides_only)
     for number, prepared in enumerate(stream, 1):
         found = judge.fails(prepared)
+        prepared.release()
         if found is not None:
             yield Failure(number, prepared, found)
 
@@ -249,17 +267,23 @@ class _FirstKills:
     """
 
     def __init__(self, one: Planted) -> None:
-        self._one = one
+        self.one = one
         self._found: dict[int, tuple[Sequence[Prepared], Failure | None]] = {}  # by stream, which budgets may share
+
+    def judge(self) -> SharingJudge:
+        """A judge of a fresh backend."""
+        assert self.one.make is not None
+        return SharingJudge(self.one.make(), decides_only=self.one.decides_only)
+
+    def keep(self, stream: Sequence[Prepared], found: Failure | None) -> None:
+        """Remember what kills first in a stream."""
+        _check_own_fault(self.one, found)
+        self._found[id(stream)] = stream, found
 
     def kill(self, stream: Sequence[Prepared], *, in_batches: bool) -> int:
         """The number of the first case that fails; 0 for none."""
-        if id(stream) not in self._found:
-            found = self._in_what_it_begins_with(stream)
-            if found is None:
-                found = next(failures(self._one, stream, in_batches=in_batches), None)
-                _check_own_fault(self._one, found)
-            self._found[id(stream)] = stream, found
+        if id(stream) not in self._found and not self._follows_from_another(stream):
+            self.keep(stream, next(failures(self.one, stream, in_batches=in_batches), None))
         known = self._found[id(stream)][1]
         return 0 if known is None else known.number
 
@@ -267,11 +291,17 @@ class _FirstKills:
         """What was found, in all streams."""
         return [found for _, found in self._found.values() if found is not None]
 
-    def _in_what_it_begins_with(self, stream: Sequence[Prepared]) -> Failure | None:
+    def _follows_from_another(self, stream: Sequence[Prepared]) -> bool:
+        """Whether another stream begins as this one does, up to what kills or to the end of this one."""
         for other, found in self._found.values():
-            if found is not None and stream[: found.number] == other[: found.number]:
-                return found
-        return None
+            if found is not None and found.number <= len(stream):
+                same = stream[: found.number] == other[: found.number]
+            else:
+                found, same = None, stream == other[: len(stream)]
+            if same:
+                self._found[id(stream)] = stream, found
+                return True
+        return False
 
 
 def _witness(one: Planted, prepared: Prepared, judged: Judgement) -> Witness:

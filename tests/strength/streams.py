@@ -31,14 +31,14 @@ from dml_conformance.strategies import cases
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, numbered_case
 from dml_conformance.strategies.scale import Reach, scale_cases
-from strength.mutants.base import FirstReference, has_small_outputs
+from strength.mutants.base import FirstReference, SharedReference
 
-MOST_KEPT = 2**20  # bytes of a case's tensors; the inputs of larger ones are made anew each time
+MOST_KEPT = 2**20  # bytes of a case's tensors; what larger ones need is kept for one turn of all backends
 
 
 @dataclass(eq=False)
 class Prepared:
-    """A case, and what every judge of it needs, kept from the first execution on if it is not large.
+    """A case, and what every judge of it needs, kept from the first execution on.
 
     `verdict` is that on the reference; None where it was not executed.
     """
@@ -52,6 +52,12 @@ class Prepared:
     def is_large(self) -> bool:
         sizes = [slot.tensor.total_tensor_size_in_bytes for slot in slots(self.case.desc)]
         return bool(self.case.data) and sum(sizes) > MOST_KEPT
+
+    def release(self) -> None:
+        """Let go of what a large case needs, after the turn of every backend that meets it."""
+        if self.is_large:
+            self.contents = self.expected = None
+            SharedReference.known.pop(id(self.case.desc), None)
 
 
 class SharingJudge(Judge):
@@ -81,18 +87,17 @@ class SharingJudge(Judge):
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
         if self._prepared.contents is None:
             contents = super().contents(pending)
-            if isinstance(contents, Judgement) or pending.needed > MOST_KEPT:
+            if isinstance(contents, Judgement):
                 return contents
             self._prepared.contents = contents
         return self._prepared.contents
 
     def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> Mapping[str, Expectation | LargeExpectation]:
         if self._prepared.expected is None:
-            expected = super().expected(pending, inputs)
-            is_in_parts = any(isinstance(each, LargeExpectation) for each in expected.values())  # made when asked for
-            if is_in_parts or not has_small_outputs(pending.case.desc):
-                return expected
-            self._prepared.expected = expected
+            self._prepared.expected = {
+                key: each if isinstance(each, Expectation) or each.repeats else each.joined()
+                for key, each in super().expected(pending, inputs).items()
+            }
         return self._prepared.expected
 
     def errors(self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> None:
@@ -166,6 +171,7 @@ class Streams:
         honest = SharingJudge(FirstReference(), decides_only=self.decides_only)
         for prepared in found:
             judged = honest.judged(prepared)
+            prepared.release()
             if isinstance(judged, Judgement):
                 assert judged.verdict not in NOT_CONFORMANT, f"the reference fails {prepared.case.origin}: {judged}"
                 prepared.verdict = judged.verdict

@@ -29,7 +29,6 @@ Bindings = Mapping[str, Binding]
 Arrays = Mapping[str, Any]  # bits, by slot
 INT64_MAX = 2**63 - 1
 GATHERS = ("gather", "gather_elements", "gather_nd")  # families that read through indices
-MOST_WRITTEN = 2**22  # bytes of a case's outputs; larger ones are computed anew each time
 
 EXECUTED = (
     "values",
@@ -73,7 +72,7 @@ class SharedReference(ReferenceBackend):
         super().execute(desc, level, inputs, outputs)
         found = {key: layout.bits(binding, tensor_at(desc, key)).copy() for key, binding in outputs.items()}
         SharedReference.last = Executed(desc, digest, found)
-        if self.remembers and has_small_outputs(desc):
+        if self.remembers:
             self.known[id(desc)] = SharedReference.last
 
 
@@ -334,11 +333,6 @@ def moves_bits(spec: OperatorSpec) -> bool:
     """Whether any bits may come in, and come out in the output as they are."""
     is_any = bool(spec.input_fields) and patterns(spec, spec.input_fields[0]) == DATA_PATTERNS
     return is_any and spec.group(spec.input_fields[0]) == spec.group(spec.output_fields[0])
-
-
-def has_small_outputs(desc: Any) -> bool:
-    """Whether its outputs, and what is expected of them, are kept for every backend."""
-    return sum(slot.tensor.total_tensor_size_in_bytes for slot in of_role(desc, is_output=True)) <= MOST_WRITTEN
 
 
 def _digest(inputs: Bindings) -> bytes:
