@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -32,7 +33,7 @@ from strength.rule_mutants import (
     overdone,
     witnesses,
 )
-from strength.score import PROMISED, Score, behaviour_digest, go_on
+from strength.score import PROMISED, Record, Score, behaviour_digest, go_on
 from strength.steps import steps
 from strength.streams import Streams
 
@@ -326,15 +327,24 @@ def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:
 
 
 def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = Plan(("TILE",), (HIGHEST,), ("memory",), with_witnesses=False)
-    monkeypatch.setattr(command, "measure", lambda plan, workers: measure(few))
+    """Operators are added to what is on record, and of the backends those that it has not."""
+    monkeypatch.setattr(command, "measure", lambda plan, workers: measure(replace(plan, families=("memory", "movement"))))
     monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
+    monkeypatch.setattr(command, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
-    code, _ = run("--record", "--operator", "TILE")
-    kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
-    assert code == 0
-    assert kept == Totals(suite_version(), {"TILE": behaviour_digest("TILE")}, 9, 9, {"quick": 9, "standard": 9})
-    assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
+    (tmp_path / "record.json").write_bytes(msgspec.json.encode(Record(suite_version(), {}, {}, (), {})))
+    for operator, mutants, plantings in (("TILE", 9, 9), ("JOIN", 11, 20)):
+        code, _ = run("--record", "--operator", operator)
+        kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
+        assert code == 0
+        assert kept.operators[operator] == behaviour_digest(operator)
+        assert (kept.mutants, kept.plantings) == (mutants, plantings)
+        assert kept.killed == {"quick": plantings, "standard": plantings}
+        assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
+    assert list(kept.operators) == ["TILE", "JOIN"]
+    code, text = run("--record", "--operator", "JOIN")
+    assert code == 2
+    assert "JOIN: on record already" in text
 
 
 def test_an_interrupted_measurement_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 import click
+import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -17,10 +18,11 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
 from strength.measure import EVERY_FAMILY, Plan, measure
-from strength.score import PROMISED, Score, go_on
+from strength.score import PROMISED, Record, Score, go_on
 from strength.show import as_markdown, as_text, cells, details, headers
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
+RECORD = PAGE.parent / "measured" / "strength.json"
 
 
 @click.command()
@@ -48,7 +50,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
     "--record",
     "is_recorded",
     is_flag=True,
-    help="Measure at the newest level, all operators unless some are named; write docs/strength.md and the totals.",
+    help="Measure at the newest level, and write docs/strength.md and the totals: of all operators, or of those named "
+    "beside what is on record.",
 )
 @click.option(
     "--outcomes",
@@ -88,6 +91,9 @@ def strength(
         raise click.UsageError("--record measures all budgets and faults at one level; leave out what selects.")
     if outcomes_file is not None and not is_recorded:
         raise click.UsageError("--outcomes goes with --record.")
+    before = msgspec.json.decode(RECORD.read_bytes(), type=Record) if is_recorded and operators else None
+    if before is not None and (known := sorted(before.operators.keys() & set(operators))):
+        raise click.UsageError(f"{', '.join(known)}: on record already; measure all operators, or others.")
     plan = Plan(
         tuple(dict.fromkeys(operators)) or tuple(all_operators()),
         [HIGHEST] if is_recorded else sorted(set(levels)) or tuple(Level),
@@ -102,8 +108,10 @@ def strength(
         click.echo(line)
     print_table(headers(score), [cells(score, row) for row in score.families])
     if is_recorded:
-        score.totals().save()
-        PAGE.write_text(as_markdown(score), encoding="utf-8")
+        record = Record.of(score) if before is None else before + Record.of(score, before.operators)
+        RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        record.totals().save()
+        PAGE.write_text(as_markdown(record), encoding="utf-8")
     if details_file is not None:
         details_file.write(details(score))
     raise SystemExit(0 if score.keeps_promises else 1)

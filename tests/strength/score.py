@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,9 +25,11 @@ from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
 from strength.measure import EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, measure, planted
+from strength.mutants import MUTANTS
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
+NAMED = 4  # operators of a survivor
 SWEPT = 20  # cases of each sweep that the digest of behaviour looks at
 
 
@@ -132,15 +134,106 @@ class Score:
         """Whether every budget kills as much as it has to."""
         return all(self.share(budget) >= PROMISED[budget] for budget in self.budgets)
 
+
+class FamilyRecord(msgspec.Struct, frozen=True):
+    """How many backends are about one thing, where they were planted, and how many plantings each budget kills."""
+
+    mutants: int
+    plantings: int
+    killed: dict[str, int]
+
+    def __add__(self, other: FamilyRecord) -> FamilyRecord:
+        killed = {budget: number + other.killed[budget] for budget, number in self.killed.items()}
+        return FamilyRecord(self.mutants + other.mutants, self.plantings + other.plantings, killed)
+
+
+class SurvivorRecord(msgspec.Struct, frozen=True):
+    """A backend that a budget does not kill: its fault, at how many operators, and the first of these."""
+
+    budget: str
+    mutant: str
+    about: str
+    places: int
+    named: tuple[str, ...]
+
+    def __add__(self, other: SurvivorRecord) -> SurvivorRecord:
+        named = (self.named + other.named)[:NAMED]
+        return msgspec.structs.replace(self, places=self.places + other.places, named=named)
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What is on record of measurements at the newest level, each of operators of its own.
+
+    Attributes:
+        suite_version: that was measured.
+        operators: that it was measured on, and a digest of each one's rules, wrong backends and cases.
+        families: by what the faults are about.
+        survivors: what a budget does not kill.
+        left_out: by reason, how many plantings were not run, because they are right or the same as another.
+    """
+
+    suite_version: str
+    operators: dict[str, str]
+    families: dict[str, FamilyRecord]
+    survivors: tuple[SurvivorRecord, ...]
+    left_out: dict[str, int]
+
+    @classmethod
+    def of(cls, score: Score, known: Collection[str] = ()) -> Record:
+        """What goes on record; of the backends those that no operator already known has."""
+        by_name = {row.name: row for row in score.mutants}
+        new = Counter(row.family for row in score.mutants if _is_new(row.name, score.operators, known))
+        places: dict[tuple[str, str], list[str]] = {}
+        for survivor in score.survivors:
+            places.setdefault((survivor.budget, survivor.mutant), []).append(survivor.operator)
+        return cls(
+            score.suite_version,
+            {name: behaviour_digest(name) for name in score.operators},
+            {row.name: FamilyRecord(new[row.name], row.plantings, row.killed) for row in score.families},
+            tuple(
+                SurvivorRecord(budget, mutant, by_name[mutant].about, len(found), tuple(found[:NAMED]))
+                for (budget, mutant), found in places.items()
+            ),
+            score.left_out,
+        )
+
+    def __add__(self, other: Record) -> Record:
+        """Both measurements, of different operators."""
+        survivors = {(one.budget, one.mutant): one for one in self.survivors}
+        for one in other.survivors:
+            before = survivors.get((one.budget, one.mutant))
+            survivors[one.budget, one.mutant] = before + one if before else one
+        families = dict(self.families)
+        for name, row in other.families.items():
+            families[name] = families[name] + row if name in families else row
+        return Record(
+            self.suite_version,
+            self.operators | other.operators,
+            {name: families[name] for name in EVERY_FAMILY if name in families},
+            tuple(survivors.values()),
+            dict(Counter(self.left_out) + Counter(other.left_out)),
+        )
+
+    @property
+    def total(self) -> FamilyRecord:
+        """All families together."""
+        first, *others = self.families.values()
+        return sum(others, first)
+
     def totals(self) -> Totals:
         """What the product is shipped with."""
-        return Totals(
-            self.suite_version,
-            {name: behaviour_digest(name) for name in self.operators},
-            self.total.mutants,
-            self.total.plantings,
-            self.total.killed,
-        )
+        return Totals(self.suite_version, self.operators, self.total.mutants, self.total.plantings, self.total.killed)
+
+
+def _is_new(name: str, measured: Collection[str], known: Collection[str]) -> bool:
+    """Whether a backend is planted in none of the operators that are known, and so not yet counted.
+
+    One made of a rule is new where the rule is an operator's own: those of all operators come with any other.
+    """
+    if not known:
+        return True
+    made = next((mutant for mutant in MUTANTS if mutant.__name__ == name), None)
+    return name.split()[1].partition(".")[0] in measured if made is None else set(made.operators()).isdisjoint(known)
 
 
 def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from dml_conformance.reports.model.records import JUDGED_PHASES
+from dml_conformance.spec.levels import HIGHEST
 from strength.measure import BY_RULE
 from strength.mutants import FAMILIES
-from strength.score import PROMISED, Score, ScoreRow
+from strength.score import PROMISED, Record, Score, ScoreRow, SurvivorRecord
 
 TITLE = "# How strong the suite is"
-NAMED = 4  # operators of a survivor
 
 _INTRODUCTION = """
 A suite that finds nothing says little, unless it would have found something. So it is run on backends that are wrong on
@@ -33,18 +33,16 @@ For the rules of execution, what it means to forget or to overdo one is among th
 
 ## How to read the tables
 
-Under *examples*, *boundaries*, *search* and *sweep* stands what each phase of the {largest} budget kills, in this
-order, of that which those before it left, as a share of all plantings; under a budget's name what its campaign kills.
-*Cases* is the median number of cases of a campaign up to the kill, at one operator and level, of the first budget.
+Under a budget's name stands what its campaign kills, as a share of the plantings.
 
-`python tests/strength --operator GATHER --level 6_4 --details -` has a row for each wrong backend, with its fault and
-its *witness*: the smallest failing case that shrinking led to. What fails only now and then, or after other cases, does
-not shrink.
+`python tests/strength --operator GATHER --level 6_4 --details -` has a row for each wrong backend: its fault, the share
+of its plantings that each phase kills of what those before it left, and its *witness*, the smallest failing case that
+shrinking led to. What fails only now and then, or after other cases, does not shrink.
 
-`python tests/strength --record --workers 2` measures the score and writes this page and the totals that certificates
-show (`conformance/strength.json`, which names the operators); with `--operator`, which may be repeated, of these
-operators alone; with `--outcomes FILE` what was interrupted goes on. A score is out of date when the version of the
-suite, a rule, a wrong backend or the cases have changed; a test tells.
+`python tests/strength --record --workers 2` measures the score and writes it down (`docs/measured/strength.json`), with
+this page and the totals that certificates show (`conformance/strength.json`). With `--operator`, which may be repeated,
+it adds operators that are not on record yet; with `--outcomes FILE` what was interrupted goes on. A score is out of
+date when the version of the suite, a rule, a wrong backend or the cases have changed; a test tells.
 """
 
 _LIMITS = """
@@ -91,12 +89,31 @@ def cells(score: Score, row: ScoreRow) -> list[str]:
     return [row.name, str(row.mutants), *_numbers(score, row)]
 
 
-def as_markdown(score: Score) -> str:
+def as_markdown(record: Record) -> str:
     """The whole page: totals."""
-    parts = [TITLE, _INTRODUCTION.format(largest=score.budgets[-1]).strip(), "## Score", *_table_of_budgets(score)]
-    rows = [[*cells(score, row), _faults(row.name)] for row in (*score.families, score.total)]
-    parts += ["## Families", *_table([*headers(score), "faults"], rows)]
-    parts += ["## Survivors", *_survivors(score), "## Left out", *_left_out(score), _LIMITS.strip()]
+    total = record.total
+    rows = [
+        [budget, f"{killed:,}", f"{total.plantings:,}", f"{killed / total.plantings:.2%}", f"{PROMISED[budget]:.0%}"]
+        for budget, killed in total.killed.items()
+    ]
+    about = (
+        f"Suite version {record.suite_version}, {total.mutants} wrong backends, {len(record.operators)} operators, "
+        f"feature level {HIGHEST.label}, seed 0."
+    )
+    parts = [TITLE, _INTRODUCTION.strip(), "## Score", about]
+    parts += _table(["budget", "killed", "of", "share", "promised"], rows)
+    families = [
+        [
+            name,
+            str(row.mutants),
+            f"{row.plantings:,}",
+            *(_percent(killed, row.plantings) for killed in row.killed.values()),
+            _faults(name),
+        ]
+        for name, row in record.families.items()
+    ]
+    parts += ["## Families", *_table(["family", "backends", "plantings", *total.killed, "faults"], families)]
+    parts += ["## Survivors", *_survivors(record), "## Left out", *_left_out(record), _LIMITS.strip()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -122,45 +139,30 @@ def _faults(family: str) -> str:
     return (import_module(f"strength.mutants.{family}").__doc__ or "").partition("\n")[0]
 
 
-def _table_of_budgets(score: Score) -> Iterable[str]:
-    seeds = ", ".join(map(str, score.seeds))
-    yield (
-        f"Suite version {score.suite_version}, {score.total.mutants} wrong backends, {len(score.operators)} operators, "
-        f"feature level {', '.join(score.levels)}, seed {seeds}."
-    )
-    rows = [
-        [b, f"{score.total.killed[b]:,}", f"{score.total.plantings:,}", f"{score.share(b):.2%}", f"{PROMISED[b]:.0%}"]
-        for b in score.budgets
-    ]
-    yield from _table(["budget", "killed", "of", "share", "promised"], rows)
-
-
-def _survivors(score: Score) -> Iterable[str]:
-    if not score.survivors:
+def _survivors(record: Record) -> Iterable[str]:
+    if not record.survivors:
         yield "None."
         return
-    found: dict[tuple[str, str], list[str]] = {}
-    for survivor in score.survivors:
-        found.setdefault((survivor.budget, survivor.mutant), []).append(f"{survivor.operator} {survivor.level}")
-    faults = {row.name: row.about or "what its name says" for row in score.mutants}
-    rows = [[budget, f"`{mutant}`", faults[mutant], _places(places)] for (budget, mutant), places in found.items()]
-    yield from _table(["budget", "backend", "fault", "at least one seed does not kill it at"], rows)
+    rows = [
+        [one.budget, f"`{one.mutant}`", one.about or "what its name says", _places(one)] for one in record.survivors
+    ]
+    yield from _table(["budget", "backend", "fault", "not killed at"], rows)
 
 
-def _places(places: Sequence[str]) -> str:
-    """Where something survives: all places where they are few, else the first ones and how many there are."""
-    named = ", ".join(places[:NAMED])
-    return named if len(places) <= NAMED else f"{len(places)} places, such as {named}"
+def _places(survivor: SurvivorRecord) -> str:
+    """Where something survives: all operators where they are few, else the first ones and how many there are."""
+    named = ", ".join(survivor.named)
+    return named if survivor.places <= len(survivor.named) else f"{survivor.places} operators, such as {named}"
 
 
-def _left_out(score: Score) -> Iterable[str]:
+def _left_out(record: Record) -> Iterable[str]:
     yield (
         "These would be no other than a right backend, or than another wrong one. The reason is worked out "
         "from the rule at that level (`derived` in `rule_mutants.py`). The tests check on descriptors that a rule is "
         "open, that it cannot be broken alone, and that there is no step; that a loosened rule is the same as a "
         "forgotten one rests on a sample, and that there is nothing to overdo in what is executed is a judgement."
     )
-    rows = [[reason, f"{count:,}"] for reason, count in sorted(score.left_out.items())]
+    rows = [[reason, f"{count:,}"] for reason, count in sorted(record.left_out.items())]
     yield from _table(["reason", "plantings"], rows)
 
 
