@@ -24,7 +24,7 @@ from dml_conformance.spec.operator import OperatorDesc, slots
 from dml_conformance.spec.registry import operators as all_operators
 from dml_conformance.strategies.builders import is_sibling
 from strength.mutants import FAMILIES, MUTANTS
-from strength.mutants.base import FirstReference, SharedReference
+from strength.mutants.base import SharedReference
 from strength.rule_mutants import derived
 from strength.streams import Prepared, SharingJudge, Streams
 
@@ -177,10 +177,7 @@ def measure_at(plan: Plan, cell: tuple[str, Level]) -> list[Outcome]:
 def find_together(every: Iterable[_FirstKills], stream: Sequence[Prepared]) -> None:
     """Find what kills backends first in a stream, all of them case by case: what a large case needs is made once."""
     judges = {first: first.judge() for first in every}
-    honest = SharingJudge(FirstReference())
     for number, prepared in enumerate(stream, 1):
-        if prepared.is_large and judges:
-            honest.judged(prepared)
         for first, judge in list(judges.items()):
             if (found := judge.fails(prepared)) is not None:
                 first.keep(stream, Failure(number, prepared, found))

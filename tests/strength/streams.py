@@ -23,7 +23,7 @@ from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.judge.judge import Judge, Judgement, Pending
 from dml_conformance.conformance.judge.memory import Expected, OutputMemory
 from dml_conformance.conformance.judge.search import quiet_settings
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
@@ -31,20 +31,16 @@ from dml_conformance.strategies import cases
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, numbered_case
 from dml_conformance.strategies.scale import Reach, scale_cases
-from strength.mutants.base import FirstReference, SharedReference
+from strength.mutants.base import Executed, SharedReference, digest_of
 
 MOST_KEPT = 2**20  # bytes of a case's tensors; what larger ones need is kept for one turn of all backends
 
 
 @dataclass(eq=False)
 class Prepared:
-    """A case, and what every judge of it needs, kept from the first execution on.
-
-    `verdict` is that on the reference; None where it was not executed.
-    """
+    """A case, and what every judge of it needs, kept from the first execution on."""
 
     case: Case
-    verdict: Verdict | None = None
     contents: dict[str, Bytes] | None = None
     expected: Mapping[str, Expectation | LargeExpectation] | None = None
 
@@ -94,10 +90,14 @@ class SharingJudge(Judge):
 
     def expected(self, pending: Pending, inputs: Mapping[str, Binding]) -> Mapping[str, Expectation | LargeExpectation]:
         if self._prepared.expected is None:
-            self._prepared.expected = {
+            expected = {
                 key: each if isinstance(each, Expectation) or each.repeats else each.joined()
                 for key, each in super().expected(pending, inputs).items()
             }
+            self._prepared.expected = expected
+            found = {key: each.values for key, each in expected.items() if isinstance(each, Expectation)}
+            desc = pending.case.desc
+            SharedReference.known[id(desc)] = Executed(desc, digest_of(inputs), found)
         return self._prepared.expected
 
     def errors(self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> None:
@@ -168,13 +168,11 @@ class Streams:
 
     def _prepared(self, made: Iterator[Case]) -> list[Prepared]:
         found = [Prepared(case) for case in made]
-        honest = SharingJudge(FirstReference(), decides_only=self.decides_only)
+        honest = SharingJudge(SharedReference(), decides_only=self.decides_only)
         for prepared in found:
-            judged = honest.judged(prepared)
-            prepared.release()
-            if isinstance(judged, Judgement):
-                assert judged.verdict not in NOT_CONFORMANT, f"the reference fails {prepared.case.origin}: {judged}"
-                prepared.verdict = judged.verdict
+            if not prepared.is_large:  # what these are expected to be is what the reference takes
+                judged = honest.fails(prepared)
+                assert judged is None, f"the reference fails {prepared.case.origin}: {judged}"
         return found
 
     def _searched(self, examples: int, seed: int) -> Iterator[Case]:

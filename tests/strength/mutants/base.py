@@ -42,7 +42,7 @@ EXECUTED = (
 
 
 class Executed(NamedTuple):
-    """What the reference made of a descriptor: a digest of the inputs' bytes, and the elements of each output."""
+    """What the reference makes of a descriptor: a digest of the inputs' bytes, and the elements of each output."""
 
     desc: Any
     digest: bytes
@@ -50,20 +50,18 @@ class Executed(NamedTuple):
 
 
 class SharedReference(ReferenceBackend):
-    """The reference, which takes the outputs of what was executed before it, or last, on the same inputs.
+    """The reference, which takes the outputs of what was expected, or executed last, on the same inputs.
 
     Attributes:
-        remembers: whether what it executes is kept for others: so is it by the reference that the cases are tried on.
-        known: by descriptor, an object and no equal one, as 0.0 equals -0.0: it, a digest of the inputs, the outputs.
-        last: the same of what was executed last, whatever its size: most wrong backends execute it twice.
+        known: by descriptor, an object and no equal one, as 0.0 equals -0.0: what is expected of it.
+        last: what was executed last: most wrong backends execute the same twice.
     """
 
-    remembers: ClassVar[bool] = False
     known: ClassVar[dict[int, Executed]] = {}
     last: ClassVar[Executed | None] = None
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
-        digest = _digest(inputs)
+        digest = digest_of(inputs)
         for seen in (self.known.get(id(desc)), SharedReference.last):
             if seen is not None and seen.desc is desc and seen.digest == digest and seen.found.keys() >= outputs.keys():
                 for key, binding in outputs.items():
@@ -72,14 +70,6 @@ class SharedReference(ReferenceBackend):
         super().execute(desc, level, inputs, outputs)
         found = {key: layout.bits(binding, tensor_at(desc, key)).copy() for key, binding in outputs.items()}
         SharedReference.last = Executed(desc, digest, found)
-        if self.remembers:
-            self.known[id(desc)] = SharedReference.last
-
-
-class FirstReference(SharedReference):
-    """The reference that each case is tried on before wrong backends meet it."""
-
-    remembers = True
 
 
 REFERENCE = SharedReference()
@@ -335,7 +325,8 @@ def moves_bits(spec: OperatorSpec) -> bool:
     return is_any and spec.group(spec.input_fields[0]) == spec.group(spec.output_fields[0])
 
 
-def _digest(inputs: Bindings) -> bytes:
+def digest_of(inputs: Bindings) -> bytes:
+    """A digest of the bytes that are bound."""
     digest = hashlib.blake2b()
     for key, bound in inputs.items():
         digest.update(key.encode())
