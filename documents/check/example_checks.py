@@ -32,16 +32,13 @@ from dml_conformance.documents.read.model import (
     Quoted,
     Value,
 )
+from dml_conformance.documents.read.words import AXIS_WORDS
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.tensor import braces
 from dml_conformance.strategies.values import NUMPY_TYPE
 
-# "Axis" in the languages of the documentation, as it stands in titles: "2D, axis 1".
-_AXIS_WORDS = frozenset(
-    {"axis", "axe", "achse", "asse", "eje", "eixo", "ось", "оси", "軸", "轴", "축", "oś", "osa", "eksen"}
-)
 _FEWEST_LACKING = 2  # tensors of its own that an example of another operator lacks
 _NUMBERS = re.compile(r"\{\s*(-?\d[\d.]*(?:\s*,\s*-?\d[\d.]*)*)\s*\}")
 _ENUMERATOR = re.compile(r"\bDML_[A-Z0-9_]+\b")
@@ -368,7 +365,7 @@ def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str
         if dimensions is not None and counts and not least <= int(dimensions[1]) <= counts[-1]:
             yield item, DIMENSION_COUNT, ", ".join(map(str, counts))
         named = re.fullmatch(r"(\D+?)\s*(\d+)", item)
-        names_axis = named is not None and named[1].lower() in _AXIS_WORDS
+        names_axis = named is not None and named[1].lower() in AXIS_WORDS
         if axis is not None and named is not None and names_axis and int(named[2]) != axis.value:
             yield item, "Axis", axis.text
 

@@ -49,7 +49,11 @@ class _WordLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         range: between two bounds.
         range_openers, range_closers: before the first bound, and after the second.
         list: between items.
-        frequent: words of prose by language, for a page that does not say what it is written in.
+        frequent, letters: words of prose by language, and patterns for single letters, for a page that does not say
+            what it is written in.
+        anchors: that the pages give their headings, which are those of the English words, and the source form's names.
+        axis: as it stands in titles of examples.
+        optional, array: patterns for words beside a kind.
     """
 
     headings: dict[str, frozenset[str]]
@@ -61,39 +65,19 @@ class _WordLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     range_closers: frozenset[str]
     list: frozenset[str]
     frequent: dict[str, frozenset[str]]
+    letters: dict[str, str]
+    anchors: dict[str, frozenset[str]]
+    axis: frozenset[str]
+    optional: tuple[str, ...]
+    array: tuple[str, ...]
 
 
 _WORDS = msgspec.json.decode(
     resources.files("dml_conformance.documents.read").joinpath("words.json").read_bytes(), type=_WordLists
 )
-TYPE_WORDS = _WORDS.type
+TYPE_WORDS, AXIS_WORDS = _WORDS.type, _WORDS.axis
 
-# The anchors that the pages give their headings, which are those of the English words, and the source form's names.
-_ANCHORS = {
-    "description": "description",
-    "syntax": "syntax",
-    "members": "members",
-    "fields": "members",
-    "struct-fields": "members",
-    "examples": "examples",
-    "example": "examples",
-    "remarks": "remarks",
-    "availability": "availability",
-    "tensor-constraints": "constraints",
-    "tensor-support": "support",
-    "requirements": "requirements",
-    "see-also": "other",
-}
-
-_OPTIONAL = re.compile(
-    r"\b(?:optional[eo]?s?|opcional|opzionale|facultative?|facoltativ[aoie]|optionnel(?:le)?|optionale[rs]?|необязательн\w+|opcjonaln\w+)\b"
-    r"|選用的?|選擇性的?|选择性的?|可選的?|可选的?|省略可能な?|オプションの?|선택적"
-)
-
-_ARRAY = re.compile(
-    r"\b(?:arrays?|matri(?:z|ces|ce)|arreglos?|tableaux?|массив\w*|tablic\w+|dizi\w*|pole|reeks)\b|陣列|數組|数组|配列|배열"
-)
-
+_OPTIONAL, _ARRAY = re.compile("|".join(_WORDS.optional)), re.compile("|".join(_WORDS.array))
 _TOKEN = re.compile(r"\d+|\.{2,}|[^\W\d]+|[^\w\s]")
 _NUMBERED = re.compile(r"\D{1,40}?(\d{1,4})\s*(?:[.:)]|$)")
 _MOST_COUNTS = 64
@@ -122,7 +106,7 @@ def by_heading(text: str) -> str | None:
 
 def by_anchor(anchor: str) -> str | None:
     """The section that an anchor (`tensor-support`, `-struct-fields`) names."""
-    return _ANCHORS.get(anchor.strip().lstrip("-").casefold())
+    return _group_of(anchor.strip().lstrip("-").casefold(), _WORDS.anchors)
 
 
 def kind(text: str) -> str | None:
@@ -236,29 +220,11 @@ def example_number(title: str) -> int | None:
     return None if match is None else int(match.group(1))
 
 
-_TRADITIONAL = frozenset("張維數對輸類種應稱將會這個為與從資據錄後項連續標準執來時條結構語範軸")
-_SIMPLIFIED = frozenset("张维数对输类种应称将会这个为与从资据录后项连续标准执来时条结构语范轴")
-
-
 def language(text: str) -> str | None:
     """The language that a text is written in, told from its letters and frequent words; None where neither tells."""
-    letters = [character for character in text[:200_000] if ord(character) > 0xBF]
-    kana = sum("\u3040" <= letter <= "\u30ff" for letter in letters)
-    hangul = sum("\uac00" <= letter <= "\ud7a3" for letter in letters)
-    cyrillic = sum("\u0400" <= letter <= "\u04ff" for letter in letters)
-    han = sum("\u4e00" <= letter <= "\u9fff" for letter in letters)
-    most = max(kana, hangul, cyrillic, han)
-    if most >= 10:
-        if kana * 10 > han and kana + han >= max(hangul, cyrillic):
-            return "ja-JP"
-        if most == hangul:
-            return "ko-KR"
-        if most == cyrillic:
-            return "ru-RU"
-        simplified = sum(letter in _SIMPLIFIED for letter in letters)
-        traditional = sum(letter in _TRADITIONAL for letter in letters)
-        return "zh-TW" if traditional >= simplified else "zh-CN"
-    words = re.findall(r"[^\W\d_]+", text[:200_000].casefold())
-    counts = {language: sum(word in known for word in words) for language, known in _WORDS.frequent.items()}
+    text = text[:200_000].casefold()
+    counts = {language: len(re.findall(letters, text)) for language, letters in _WORDS.letters.items()}
+    found = re.findall(r"[^\W\d_]+", text)
+    counts |= {language: sum(word in known for word in found) for language, known in _WORDS.frequent.items()}
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] >= 3 else None

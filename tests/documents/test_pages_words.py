@@ -384,7 +384,6 @@ def test_a_character_that_both_scripts_share_does_not_make_a_text_simplified() -
         ("ぁん", {"ja-JP"}),
         ("가힣", {"ko-KR"}),
         ("ЀӾӿ", {"ru-RU"}),
-        ("一龥\u9fff", {"zh-CN", "zh-TW"}),
     ],
 )
 def test_the_letters_of_a_script(letters: str, languages: set[str]) -> None:
