@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.examples import Call, Figure, read_figure, whole_examples
@@ -21,13 +20,11 @@ from dml_conformance.documents.read.model import (
     PageExample,
     Passage,
     Quoted,
-    ReadingProblem,
 )
 from dml_conformance.documents.read.pieces import (
     Block,
     Code,
     Contents,
-    Fault,
     FieldHeading,
     Grid,
     Heading,
@@ -48,8 +45,6 @@ from dml_conformance.documents.read.tables import is_level_table, read_table
 
 _C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
 _TYPE_LINE = re.compile(r"([^:]{1,30}):\s*(\S.*)")
-_LONGEST_FRAGMENT = 120
-_MOST_PROBLEMS = 200
 # Characters of a block of code that is read as an example; real ones have at most some thousands.
 _LONGEST_EXAMPLE = 50_000
 
@@ -67,7 +62,6 @@ class _Assembler:
     def __init__(self, contents: Contents, document: PageText) -> None:
         self.contents, self.document = contents, document
         self.blocks = contents.blocks
-        self.faults: list[Fault] = list(contents.faults)
         self.section = "other"
         self.title: Quoted | None = None
         self.structure: str | None = None
@@ -92,7 +86,7 @@ class _Assembler:
             self.section = "description"
         for index, block in enumerate(self.blocks):
             self._block(block, index)
-        front = self.contents.front_matter
+        front, problems = self.contents.front_matter, dict.fromkeys(self.document.problems)
         availability = tuple(self.sections["availability"])
         introduced = [label for quoted in availability for label in words.levels_in(quoted.english)]
         return Page(
@@ -116,15 +110,14 @@ class _Assembler:
             examples=tuple(whole_examples(self.calls)),
             code_blocks=tuple(self.code_blocks),
             passages=tuple(self.passages),
-            problems=self._problems(),
+            problems=tuple(sorted(problems, key=lambda problem: (problem.place, problem.id))),
         )
 
     def _read_structure(self) -> None:
         """The syntax block, before all others: what it declares decides how examples are read."""
         for block in self.blocks:
             if isinstance(block, Code) and is_structure(block.content.text):
-                self.structure, self.declarations, faults = read_structure(block.content, self.document)
-                self.faults += faults
+                self.structure, self.declarations = read_structure(block.content, self.document)
                 break
         self.tensors = frozenset(d.name for d in self.declarations if "TENSOR_DESC" in d.type)
 
@@ -274,7 +267,7 @@ class _Assembler:
             return "syntax"
         if len(block.content.text) > _LONGEST_EXAMPLE:
             what = f"a block of code of more than {_LONGEST_EXAMPLE} characters; it is not read"
-            self.faults.append(Fault("code-too-long", what, block.content.text[:80], block.content.offset(0)))
+            self.document.problem("code-too-long", what, block.content.text, block.content.offset(0))
             return "other"
         figure = self._figure(block)
         is_call = figure.has_sizes or any(tensor.values is not None for tensor in figure.tensors)
@@ -284,11 +277,11 @@ class _Assembler:
             if self.section == "description":
                 return "pseudocode"
             return "formula" if self._part == "members" and "=" in block.content.text else "other"
-        within_pseudocode = self.section == "description" and bool(figure.faults)
+        within_pseudocode = self.section == "description" and bool(figure.problems)
         self._keep_example(block, figure, is_figure=within_pseudocode or self._part == "members")
         if within_pseudocode:
             return "pseudocode"
-        self.faults += figure.faults
+        self.document.problems += figure.problems
         return "example"
 
     def _keep_example(self, block: Code, figure: Figure, *, is_figure: bool) -> None:
@@ -326,9 +319,7 @@ class _Assembler:
     def _grid(self, block: Grid) -> None:
         is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and _width(block) > 2)
         if is_table and self.heading is not None:
-            table, faults = read_table(self.heading, self.variant, block, self.document)
-            self.tables.append(table)
-            self.faults += faults
+            self.tables.append(read_table(self.heading, self.variant, block, self.document))
         for row in (block.header, *block.rows):
             for piece in row:
                 if piece.text or piece.original is not None:
@@ -341,17 +332,6 @@ class _Assembler:
 
     def _prose(self) -> str:
         return "\n".join(passage.quoted.text for passage in self.passages if passage.role != "cell")
-
-    def _problems(self) -> tuple[ReadingProblem, ...]:
-        faults = sorted(self.faults, key=lambda fault: (fault.offset, fault.id))
-        left = len(faults) - _MOST_PROBLEMS
-        if left > 0:
-            what = f"there are {left} more problems from here on"
-            faults[_MOST_PROBLEMS:] = [replace(faults[_MOST_PROBLEMS], id="more-problems", what=what)]
-        return tuple(
-            ReadingProblem(fault.id, fault.what, fault.fragment[:_LONGEST_FRAGMENT], self.document.place(fault.offset))
-            for fault in faults
-        )
 
 
 def _is_title(block: Block) -> bool:

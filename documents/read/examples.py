@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from dml_conformance.documents.read.model import ExampleTensor, PageExample, Place, Quoted, Value
-from dml_conformance.documents.read.pieces import Fault, PlacedText
+from dml_conformance.documents.read.model import ExampleTensor, PageExample, Place, Quoted, ReadingProblem, Value
+from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width, without_index
 
@@ -116,7 +116,7 @@ class Figure(NamedTuple):
 
     attributes: dict[str, Value]
     tensors: tuple[ExampleTensor, ...]
-    faults: tuple[Fault, ...]
+    problems: tuple[ReadingProblem, ...]
 
     @property
     def has_sizes(self) -> bool:
@@ -156,7 +156,7 @@ class _FigureReader:
         self.attributes: dict[str, Value] = {}
         self.tensors: list[tuple[Quoted, _Printed]] = []
         self.last_named: dict[str, _Printed] = {}
-        self.faults: list[Fault] = []
+        self.problems: list[ReadingProblem] = []
 
     def read(self) -> Figure:
         while self.at < len(self.tokens):
@@ -166,7 +166,7 @@ class _FigureReader:
                 self.tensors[-1][1][_VALUES] = self._value("unreadable-values")
             elif not self._labelled_values():
                 self._skip_line()
-        return Figure(self.attributes, tuple(_tensor(*tensor) for tensor in self.tensors), tuple(self.faults))
+        return Figure(self.attributes, tuple(_tensor(*tensor) for tensor in self.tensors), tuple(self.problems))
 
     def _is_entry(self) -> bool:
         return self._name_length() > 0
@@ -192,7 +192,7 @@ class _FigureReader:
         name = self._name()
         first = self.tokens[self.at]
         if first.kind == "name" and self._starts_line(self.at):
-            self._fault("unreadable-value", "no value follows on this line", name)
+            self._problem("unreadable-value", "no value follows on this line", name)
             return
         owner, dot, member = name.text.partition(".")
         if first.text == "(":
@@ -228,7 +228,7 @@ class _FigureReader:
         while self.at < len(self.tokens) and self.tokens[self.at].text != ")":
             is_next = self._starts_line(self.at) and self.tokens[self.at - 1].text not in (",", "(")
             if is_next or not self._is_entry():
-                self._fault("unreadable-tensor", what, opening)
+                self._problem("unreadable-tensor", what, opening)
                 if not self._is_entry():
                     self._to_line_end()
                 return
@@ -237,7 +237,7 @@ class _FigureReader:
             if self.at < len(self.tokens) and self.tokens[self.at].text == ",":
                 self.at += 1
         if self.at == len(self.tokens):
-            self._fault("unreadable-tensor", what, opening)
+            self._problem("unreadable-tensor", what, opening)
         self.at += 1
 
     def _value(self, fault: str) -> Value:
@@ -246,7 +246,7 @@ class _FigureReader:
         end = self.tokens[self.at - 1].end
         if value is None:
             what = "this value cannot be read: brackets that do not match, or neither number nor name"
-            self._fault(fault, what, start)
+            self._problem(fault, what, start)
         return Value(value, self.content.text[start.start : end], self._place(start))
 
     def _tensor_named(self, label: str, token: Token) -> _Printed:
@@ -263,7 +263,7 @@ class _FigureReader:
 
     def _skip_line(self) -> None:
         what = "this part of the example is neither an attribute, a tensor nor its values"
-        self._fault("unreadable-example-line", what, self.tokens[self.at])
+        self._problem("unreadable-example-line", what, self.tokens[self.at])
         self._to_line_end()
 
     def _to_line_end(self) -> None:
@@ -274,9 +274,9 @@ class _FigureReader:
     def _starts_line(self, at: int) -> bool:
         return "\n" in self.content.text[self.tokens[at - 1].end : self.tokens[at].start]
 
-    def _fault(self, id: str, what: str, token: Token) -> None:
+    def _problem(self, id: str, what: str, token: Token) -> None:
         line = self.content.text[token.start : token.start + 80].split("\n")[0]
-        self.faults.append(Fault(id, what, line, self.content.offset(token.start)))
+        self.problems.append(ReadingProblem(id, what, line, self._place(token)))
 
     def _place(self, token: Token) -> Place:
         return self.document.place(self.content.offset(token.start))

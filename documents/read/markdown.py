@@ -19,7 +19,6 @@ from dml_conformance.documents.read.pieces import (
     Block,
     Code,
     Contents,
-    Fault,
     FieldHeading,
     Grid,
     Heading,
@@ -81,14 +80,14 @@ class _Inline:
 
     _MARKS = frozenset({"b", "i", "em", "strong", "code"})
 
-    def __init__(self, run: PlacedText) -> None:
+    def __init__(self, run: PlacedText, document: PageText) -> None:
+        self._document = document
         self._source, self._offset, self._at = run.text, run.offset, 0
         self._pieces: list[Piece] = []
         self._spans: list[str] = []
         self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
         self._link = "", 0
         self.anchor = ""
-        self.faults: list[Fault] = []
 
     def read(self, tokens: list[Token]) -> tuple[Piece, ...]:
         for token in tokens:
@@ -135,7 +134,7 @@ class _Inline:
         named, target = STRUCTURE.search(text), STRUCTURE.search(address.upper())
         if named is not None and target is not None and named[1] != target[1]:
             what = f"a link that leads to {target[0]}"
-            self.faults.append(Fault("link-elsewhere", what, named[0], self._offset(start + named.start())))
+            self._document.problem("link-elsewhere", what, named[0], self._offset(start + named.start()))
 
     def _next(self, text: str) -> int:
         """Where a text comes next in the source; the reader goes on behind it."""
@@ -208,7 +207,6 @@ class _MarkdownReader:
     def __init__(self, document: PageText) -> None:
         self.document = document
         self.blocks: list[Block] = []
-        self.faults: list[Fault] = []
         # The lines that markdown-it sees; as many as the page has, so that numbers agree.
         self.lines = list(document.lines)
 
@@ -218,7 +216,7 @@ class _MarkdownReader:
         tokens = _parser().parse("\n".join(self.lines))
         for index, token in enumerate(tokens):
             self._block(token, tokens, index)
-        return Contents(values, tuple(front), tuple(self.blocks), tuple(self.faults))
+        return Contents(values, tuple(front), tuple(self.blocks))
 
     def _front_matter(self) -> tuple[dict[str, str], list[Piece]]:
         """The plain values between the first two lines of dashes; the lines are blanked."""
@@ -228,9 +226,8 @@ class _MarkdownReader:
             return values, front
         end = next((i for i, line in enumerate(self.lines[1:_MAX_FRONT_MATTER], 1) if line.rstrip() == "---"), None)
         if end is None:
-            self.faults.append(
-                Fault("unclosed-front-matter", "the front matter has no second line of dashes", self.lines[0], 0)
-            )
+            what = "the front matter has no second line of dashes"
+            self.document.problem("unclosed-front-matter", what, self.lines[0], 0)
             return values, front
         for number in range(1, end):
             match = _FRONT_VALUE.fullmatch(self.lines[number])
@@ -268,7 +265,7 @@ class _MarkdownReader:
 
     def _unclosed(self, number: int) -> None:
         what = "this block of code has no end"
-        self.faults.append(Fault("unclosed-code-block", what, self.lines[number], self.document.starts[number]))
+        self.document.problem("unclosed-code-block", what, self.lines[number], self.document.starts[number])
 
     def _block(self, token: Token, tokens: list[Token], index: int) -> None:
         match token.type:
@@ -288,14 +285,12 @@ class _MarkdownReader:
         content, start = run.text, run.offset(0)
         if len(content) > MAX_INLINE:
             what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
-            self.faults.append(Fault("text-too-long", what, content[:80], start))
+            self.document.problem("text-too-long", what, content, start)
             return (Piece(shown(content[:MAX_INLINE], start)),), ""
         if not _INLINE_MARKUP.search(content):
             return (Piece(shown(content, start)),) if content.strip() else (), ""
-        inline, parser = _Inline(run), _parser()
-        pieces = inline.read(parser.inline.parse(content, parser, {}, []))
-        self.faults += inline.faults
-        return pieces, inline.anchor
+        inline, parser = _Inline(run, self.document), _parser()
+        return inline.read(parser.inline.parse(content, parser, {}, [])), inline.anchor
 
     def _inline(self, token: Token) -> _InlineText:
         """The pieces of the inline token of a heading or paragraph."""
@@ -340,7 +335,7 @@ class _MarkdownReader:
         first, end = inline.map
         if all(line.lstrip().startswith("|") for line in self.lines[first:end]):
             what = "a table without the row of dashes under its header, or with another number of columns in it"
-            self.faults.append(Fault("broken-table", what, self.lines[first][:80], self.document.starts[first]))
+            self.document.problem("broken-table", what, self.lines[first], self.document.starts[first])
             self._grid(first, end)
             return
         pieces = tuple(self._without_alert(piece) for piece in self._inline(inline)[0])
@@ -391,7 +386,7 @@ class _MarkdownReader:
     def _html(self, content: str, first: int) -> None:
         if len(content) > MAX_INLINE:
             what = f"a block of HTML of more than {MAX_INLINE} characters; it is not read"
-            self.faults.append(Fault("text-too-long", what, content[:80], self.document.starts[first]))
+            self.document.problem("text-too-long", what, content, self.document.starts[first])
             return
         placed = self._placed(content.split("\n"), first)
         for match in _HTML.finditer(content):

@@ -54,11 +54,15 @@ class Piece:
     def english(self) -> str:
         return self.shown.text if self.original is None else self.original.text
 
+    @property
+    def offset(self) -> int:
+        """Where it starts in the file: the original, where nothing else is left."""
+        return (self.shown if self.shown.offsets or self.original is None else self.original).offset(0)
+
     def quoted(self, document: PageText) -> Quoted:
-        at_text = self.shown if self.shown.offsets or self.original is None else self.original
         return Quoted(
             text=self.shown.text,
-            place=document.place(at_text.offset(0)),
+            place=document.place(self.offset),
             original=None if self.original is None else self.original.text,
             marked=self.shown.marked,
             original_marked=() if self.original is None else self.original.marked,
@@ -179,23 +183,12 @@ Block = Heading | FieldHeading | Paragraph | Code | Grid
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A problem at an offset in the file."""
-
-    id: str
-    what: str
-    fragment: str
-    offset: int
-
-
-@dataclass(frozen=True)
 class Contents:
     """A page as its reader hands it on; `front` holds the pieces of text of the front matter."""
 
     front_matter: dict[str, str]
     front: tuple[Piece, ...]
     blocks: tuple[Block, ...]
-    faults: tuple[Fault, ...]
 
 
 def placed_lines(lines: list[tuple[str, int]]) -> PlacedText:

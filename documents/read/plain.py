@@ -17,7 +17,6 @@ from dml_conformance.documents.read.pieces import (
     Block,
     Code,
     Contents,
-    Fault,
     FieldHeading,
     Grid,
     Heading,
@@ -63,14 +62,11 @@ class _Role(Enum):
 
 def read_plain(document: PageText) -> Contents:
     """The blocks of a page in plain text."""
-    reader = _PlainReader(document)
     what = f"a line of more than {_LONGEST_LINE} characters; the rest of it is not read"
-    faults = [
-        Fault("text-too-long", what, line[:80], document.starts[number])
-        for number, line in enumerate(document.lines)
-        if len(line) > _LONGEST_LINE
-    ]
-    return Contents({}, (), tuple(reader.blocks()), tuple(faults))
+    for line, start in zip(document.lines, document.starts, strict=True):
+        if len(line) > _LONGEST_LINE:
+            document.problem("text-too-long", what, line, start)
+    return Contents({}, (), tuple(_PlainReader(document).blocks()))
 
 
 class _PlainReader:

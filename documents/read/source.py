@@ -8,27 +8,36 @@ from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
 
-from dml_conformance.documents.read.model import PageError, Place
+from dml_conformance.documents.read.model import PageError, Place, ReadingProblem
 
 # The largest pages of the documentation have some 100 kB and 2 000 lines. A file is refused before it is read.
 MAX_BYTES = 1 << 20
 MAX_LINES = 20_000
+_LONGEST_FRAGMENT = 80
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f]")
 
 
 class PageText:
-    """The text of a page and the places in it: line ends are one newline each, offsets count characters from 0."""
+    """The text of a page, the places in it, and what could not be read of it.
+
+    Line ends are one newline each, offsets count characters from 0.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.lines = self.text.split("\n")
         self.starts = [0, *accumulate(len(line) + 1 for line in self.lines[:-1])]
+        self.problems: list[ReadingProblem] = []
 
     def place(self, offset: int) -> Place:
         line = bisect_right(self.starts, offset) - 1
         return Place(line + 1, offset - self.starts[line] + 1)
+
+    def problem(self, id: str, what: str, fragment: str, offset: int) -> None:
+        """Something at this offset cannot be read."""
+        self.problems.append(ReadingProblem(id, what, fragment[:_LONGEST_FRAGMENT], self.place(offset)))
 
 
 def read_bytes(path: Path) -> bytes:

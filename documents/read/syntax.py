@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from dml_conformance.documents.read.model import Declaration
-from dml_conformance.documents.read.pieces import Fault, PlacedText
+from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 
 STRUCTURE = re.compile(r"(?<![A-Za-z0-9_])DML_([A-Z][A-Z0-9_]*?)_OPERATOR_DESC(?![A-Za-z0-9_])")
@@ -28,7 +28,6 @@ class Structure(NamedTuple):
 
     name: str | None
     declarations: tuple[Declaration, ...]
-    faults: tuple[Fault, ...]
 
 
 class Annotations(NamedTuple):
@@ -64,7 +63,6 @@ def read_structure(content: PlacedText, document: PageText) -> Structure:
     """The declarations in a block of code."""
     name: str | None = None
     declarations: list[Declaration] = []
-    faults: list[Fault] = []
     at = 0
     for line in content.text.split("\n"):
         start, at = at, at + len(line) + 1
@@ -84,12 +82,12 @@ def read_structure(content: PlacedText, document: PageText) -> Structure:
                 what = "this line of the structure does not read as one declaration: type, then name"
                 lead = len(statement.group()) - len(statement.group().lstrip())
                 offset = content.offset(start + statement.start() + lead)
-                faults.append(Fault("unreadable-declaration", what, statement.group().strip()[:80], offset))
+                document.problem("unreadable-declaration", what, statement.group().strip(), offset)
                 continue
             kind, field, column = read
             place = document.place(content.offset(start + statement.start() + column))
             declarations.append(Declaration(field, kind, place, *annotations_in(statement.group())))
-    return Structure(name, tuple(declarations), tuple(faults))
+    return Structure(name, tuple(declarations))
 
 
 def _declaration(statement: str) -> tuple[str, str, int] | None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import LevelRow, LevelTable, Quoted
-from dml_conformance.documents.read.pieces import Fault, Grid, Piece
+from dml_conformance.documents.read.pieces import Grid, Piece
 from dml_conformance.documents.read.source import PageText
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")
@@ -20,25 +20,19 @@ def is_level_table(grid: Grid) -> bool:
     return any(words.data_types_in(piece.english) for row in grid.rows for piece in row)
 
 
-def read_table(heading: Piece, variant: Piece | None, grid: Grid, document: PageText) -> tuple[LevelTable, list[Fault]]:
-    """A level's table under its heading and that of its variant, and what could not be read of it."""
+def read_table(heading: Piece, variant: Piece | None, grid: Grid, document: PageText) -> LevelTable:
+    """A level's table under its heading and that of its variant."""
     columns = _columns(grid)
     labels = words.levels_in(heading.text) or words.levels_in(heading.english)
-    rows, faults = [], []
-    for cells in grid.rows:
-        row, problems = _row(cells, columns, document)
-        faults += problems
-        if row is not None:
-            rows.append(row)
-    table = LevelTable(
+    rows = (_row(cells, columns, document) for cells in grid.rows)
+    return LevelTable(
         heading=heading.quoted(document),
         level=labels[0] if labels else None,
         header=tuple(piece.quoted(document) for piece in grid.header),
         columns=columns,
-        rows=tuple(rows),
+        rows=tuple(row for row in rows if row is not None),
         variant=None if variant is None else variant.quoted(document),
     )
-    return table, faults
 
 
 def _column(piece: Piece) -> str | None:
@@ -63,17 +57,17 @@ def _columns(grid: Grid) -> tuple[str, ...]:
     return tuple(left.pop(0) if name is None else name for name in named) + extra
 
 
-def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText) -> tuple[LevelRow | None, list[Fault]]:
+def _row(cells: tuple[Piece, ...], columns: tuple[str, ...], document: PageText) -> LevelRow | None:
     while cells and not cells[-1].text and cells[-1].original is None:
         cells = cells[:-1]
     if not cells:
-        return None, []
+        return None
     row = level_row(tuple(piece.quoted(document) for piece in cells), columns)
     counts = dict(zip(columns, cells, strict=False)).get("dimension_counts")
-    if counts is None or row.dimension_counts is not None:
-        return row, []
-    what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
-    return row, [Fault("unreadable-dimension-counts", what, counts.text[:80], _offset(counts))]
+    if counts is not None and row.dimension_counts is None:
+        what = "this cell does not read as dimension counts: one number, a range or a list of numbers"
+        document.problem("unreadable-dimension-counts", what, counts.text, counts.offset)
+    return row
 
 
 def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, as_shown: bool = False) -> LevelRow:
@@ -90,7 +84,3 @@ def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, as_shown: 
         optional=words.is_optional(kind),
         array=words.is_array(kind),
     )
-
-
-def _offset(piece: Piece) -> int:
-    return piece.shown.offset(0) if piece.shown.offsets or piece.original is None else piece.original.offset(0)

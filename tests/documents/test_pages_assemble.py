@@ -8,7 +8,7 @@ from pages_support import FRONT, STRUCT, at, beside, parsed
 from dml_conformance.documents.read import PageError
 from dml_conformance.documents.read.assemble import assemble
 from dml_conformance.documents.read.model import Form, LevelTable, Page, PrintedInterval
-from dml_conformance.documents.read.pieces import Contents, Fault, Heading, Piece, shown
+from dml_conformance.documents.read.pieces import Contents, Heading, Piece, shown
 from dml_conformance.documents.read.source import PageText
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
@@ -402,23 +402,11 @@ def test_problems_stand_in_the_order_of_the_page_and_then_of_their_ids() -> None
     document = PageText("# DML_X_OPERATOR_DESC\n\nabc\n")
     heading = Heading(1, Piece(shown("DML_X_OPERATOR_DESC", 2)))
     faults = [("c", 23), ("b", 25), ("z", 23), ("a", 25), ("d", 24)]
-    given = tuple(Fault(id, "what", document.text[offset], offset) for id, offset in faults)
-    page = assemble(Contents({}, (), (heading,), given), document, Form.MARKDOWN, "page", "0" * 64)
+    for id, offset in faults:
+        document.problem(id, "what", document.text[offset], offset)
+    page = assemble(Contents({}, (), (heading,)), document, Form.MARKDOWN, "page", "0" * 64)
     assert [problem.id for problem in page.problems] == ["c", "z", "d", "a", "b"]
     assert [problem.place.column for problem in page.problems] == [1, 1, 2, 3, 3]
-
-
-@pytest.mark.parametrize("count", [199, 200, 201, 202])
-def test_problems_are_all_listed_or_counted(count: int) -> None:
-    unreadable = "?\n" * count
-    page = parsed(f"{START}## Examples\n\n```\nAxis: 1\n{unreadable}```\n")
-    listed = [problem for problem in page.problems if problem.id == "unreadable-example-line"]
-    counted = [problem for problem in page.problems if problem.id == "more-problems"]
-    assert [*page.problems] == listed + counted
-    more = count - len(listed)
-    assert [problem.what for problem in counted] == [f"there are {more} more problems from here on"] * (more > 0)
-    lines = [problem.place.line for problem in page.problems]
-    assert lines == [*range(lines[0], lines[0] + len(lines))]
 
 
 # --- The tables of the levels: which tables are such, which column holds what, and cells and rows that are lost

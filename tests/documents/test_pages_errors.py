@@ -144,7 +144,6 @@ def test_hostile_input_gives_a_page(name: str, start: str) -> None:
         pytest.skip("spans make it Markdown, in which this is no structure")
     page = parsed(start + HOSTILE[name])
     assert page.operator == "X"
-    assert len(page.problems) <= 201
 
 
 # --- From a file to its text: the limits that the documentation gives (docs/explanation/safety.md), and places in it
