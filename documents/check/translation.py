@@ -6,8 +6,8 @@ serious a change is depends on where it stands:
 
 * error: a name, type, number, range, level or formula that a reader would take over is wrong;
 * warning: running text where a name is transliterated, translated or cut, but the rest of the page settles it; a
-  sentence that is not there; emphasis that spreads over other words;
-* note: a product's name; emphasis that is missing.
+  sentence that is not there;
+* note: a product's name.
 
 A page without an original has no findings here.
 """

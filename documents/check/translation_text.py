@@ -48,8 +48,8 @@ class TextChange(NamedTuple):
     """Something of the original that is not in the text.
 
     Attributes:
-        what: `range`, `code`, `level`, `name`, `wrong-name`, `product`, `number`, `emphasis`,
-             `mark`, or `too-long` for what was not compared.
+        what: `range`, `code`, `level`, `name`, `wrong-name`, `product`, `number`, or `too-long` for what was not
+            compared.
         part: what the original has.
         found: what the text has in its place, as it stands there.
     """
@@ -82,7 +82,6 @@ def changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
     yield from names.changes()
     # A rendering may hold digits: those of a name are no numbers of the text.
     yield from _number_changes(quoted, original, take_apart(quoted.text, [*map(plain, kept), *names.renderings]))
-    yield from _mark_changes(quoted, known)
 
 
 def _is_formula(piece: str) -> bool:
@@ -241,26 +240,3 @@ def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[T
         yield TextChange("number", f"-{wanted}", wanted)
     for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")
-
-
-def _mark_changes(quoted: Quoted, known: frozenset[str]) -> Iterator[TextChange]:
-    """Names that are there, but not emphasised or set as code as in the original, or together with other words.
-
-    What a hyphen joins to a name is no other word: `DimensionCount-Wert`.
-    """
-    marked = Counter(_bare(piece) for piece in quoted.marked)
-    text = plain(quoted.text)
-    for piece, count in Counter(_bare(piece) for piece in quoted.original_marked).items():
-        if not is_name(piece, known) or marked[piece] >= count:
-            continue
-        if piece not in text or len(whole(piece).findall(text)) < count:
-            continue  # the name itself is not there: another finding
-        wider = sorted((other for other in marked if other != piece and whole(piece).search(other)), key=_word_count)
-        if not wider:
-            yield TextChange("mark", piece, f"{piece}, not emphasised")
-        elif _word_count(wider[0]) > 1:
-            yield TextChange("emphasis", piece, wider[0])
-
-
-def _word_count(piece: str) -> int:
-    return sum(any(map(str.isalnum, word)) for word in piece.split())

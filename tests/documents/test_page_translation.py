@@ -170,12 +170,6 @@ BAD = {
     "a list": ("размеры {1,4,5}", "sizes {1,4,6}", "code / {1,4,6} / {1,4,5}"),
     "a separator in a list": ("{1.4}", "{1,4}", "code / {1,4} / {1.4}"),
     "a formula": ("ist «Sizes[i] * Axis»", "is «Sizes[i] + Axis»", "code / Sizes[i] + Axis / nothing"),
-    "emphasis over other words": (
-        "«InputTensor.Sizes per» ogni",
-        "«InputTensor.Sizes» for",
-        "emphasis / InputTensor.Sizes / InputTensor.Sizes per",
-    ),
-    "emphasis lost": ("gleich InputTensor", "equals «InputTensor»", "mark / InputTensor / InputTensor, not emphasised"),
 }
 
 

@@ -99,19 +99,14 @@ FOUND: dict[str, dict[str, str]] = {
     },
 }
 
-# Every finding on the published pages was looked at: all are true. The product name and the emphasis are matters of
-# style; the others give a reader a name or type that does not exist.
+# Every finding on the published pages was looked at: all are true. The product name is a matter of style;
+# the others give a reader a name or type that does not exist.
 TRANSLATED: dict[str, tuple[str, ...]] = {
     "gather.zh-TW.txt": (),
     "tile.ja-JP.txt": (),
     "gather_elements.it-IT.md": (
         "translation-name:GATHER_ELEMENTS:members/IndicesTensor/Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/IndicesTensor/InputTensor.Sizes",
         "translation-name:GATHER_ELEMENTS:members/OutputTensor/Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/OutputTensor/IndicesTensor.Sizes",
-        "translation-emphasis:GATHER_ELEMENTS:members/OutputTensor/InputTensor.DataType",
-        "translation-emphasis:GATHER_ELEMENTS:members/Axis/InputTensor",
-        "translation-emphasis:GATHER_ELEMENTS:constraints/DimensionCount",
         "translation-name:GATHER_ELEMENTS:constraints/DataType",
     ),
     "gather_elements.zh-TW.md": (
