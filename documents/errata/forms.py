@@ -8,8 +8,9 @@ from math import isfinite
 from typing import Any
 
 import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dml_conformance.documents.errata.model import Departure, ErrataDocument, ErratumEntry, Exhibit, LibraryRecord
+from dml_conformance.documents.errata.model import ErrataDocument, Exhibit, LibraryRecord
 from dml_conformance.reports.model.text import pretty_json
 from dml_conformance.reports.page.html import render
 from dml_conformance.spec.tensor import braces
@@ -94,100 +95,22 @@ def as_markdown(document: ErrataDocument, divergences_at: str = "") -> str:
         divergences_at: address of a page that has the divergences already, each under its id; then they are linked,
             not told.
     """
-    parts = [_summary(document)]
-    for page, entries in document.by_page.items():
-        parts.append(f"## {page}\n\n<{entries[0].address}>")
-        parts.extend(_entry(entry, divergences_at) for entry in entries)
-    if document.divergences and not divergences_at:
-        parts.append(
-            "## Where the library does otherwise\n\nThe real library, asked about descriptors; "
-            "the pages' rules are what the decisions below follow."
-        )
-        parts.extend(_departure(departure) for departure in document.divergences)
-    return "\n\n".join(parts)
-
-
-def _summary(document: ErrataDocument) -> str:
-    lines = ["| id | place | kind | resolution | leaves unclear |", "| --- | --- | --- | --- | --- |"]
-    lines += [
-        f"| [{entry.id}](#{entry.id.lower()}) | {entry.place} | {entry.kind} | {entry.resolution} | {entry.concerns} |"
-        for entry in document.errata
-    ]
-    return "\n".join(lines)
-
-
-def _entry(entry: ErratumEntry, divergences_at: str) -> str:
-    parts = [
-        f"### {entry.id}",
-        f"{_sentence_case(entry.place)}: {entry.kind}, {entry.resolution}",
-        entry.finding,
-        f"**Proposed**: {entry.proposal}",
-        f"**In this project**: {entry.reason}{_rules(entry)}",
-    ]
-    evidence = list(_evidence(entry, divergences_at))
-    if evidence:
-        parts.append("\n".join(("**Evidence**", "", *(f"- {line}" for line in evidence))))
-    return "\n\n".join(parts)
-
-
-def _rules(entry: ErratumEntry) -> str:
-    opened = f" Left open by {_code(entry.left_open)}." if entry.left_open else ""
-    settled = f" Settled by {_code(entry.settled_by)}." if entry.settled_by else ""
-    return opened + settled
-
-
-def _evidence(entry: ErratumEntry, divergences_at: str) -> Iterator[str]:
-    for found in entry.contradictions:
-        yield f"`spec check` finds `{found.id}`: {found.what}."
-    if entry.page_checks:
-        yield f"On the page `spec check-page` finds {_code(entry.page_checks)}."
-    for exhibit in entry.exhibits:
-        yield _exhibit(exhibit)
-    for seen in entry.observed:
-        yield f"The library ({', '.join(seen.libraries)}), where `{seen.rule}` leaves it open: {seen.finding}"
-    for departure in entry.divergences:
-        yield f"The library does otherwise than the pages say: [{departure}]({divergences_at}#{departure.lower()})"
-    for address in entry.see:
-        yield f"Discussed at <{address}>"
-
-
-def _exhibit(exhibit: Exhibit) -> str:
-    descriptor = "" if "/" in exhibit.id else f" `{msgspec.json.encode(exhibit.descriptor).decode()}`"
-    return f"{exhibit_name(exhibit)}{descriptor}: {' '.join(exhibit_sentences(exhibit))}"
-
-
-def _departure(departure: Departure) -> str:
-    addresses = ", ".join(f"<{address}>" for address in departure.addresses)
-    facts = (
-        f"- Rules: {_code(departure.rules)}, from {addresses}",
-        f"- {_exhibit(departure.exhibit)}",
-        f"- Found by: {departure.evidence}",
+    environment = Environment(  # noqa: S701 - no HTML
+        loader=PackageLoader("dml_conformance.documents.errata"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return "\n\n".join(
-        (
-            f"### {departure.id}",
-            departure.finding,
-            f"Thought to be wrong: {departure.fault}. {departure.reason}",
-            "\n".join(facts),
-        )
-    )
-
-
-def _code(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    template = environment.get_template("errata.md.j2")
+    text = template.render(json=_plain, divergences_at=divergences_at, **_told(document))
+    return text.rstrip("\n")
 
 
 def as_html(document: ErrataDocument) -> str:
     """The whole page."""
-    return render(
-        "errata.html.j2",
-        document=document,
-        exhibit_name=exhibit_name,
-        exhibit_sentences=exhibit_sentences,
-        page_name=page_name,
-        pretty_json=pretty_json,
-    )
+    return render("errata.html.j2", page_name=page_name, pretty_json=pretty_json, **_told(document))
+
+
+def _told(document: ErrataDocument) -> dict[str, Any]:
+    """What both forms show, and how both tell it."""
+    return {"document": document, "exhibit_name": exhibit_name, "exhibit_sentences": exhibit_sentences}
