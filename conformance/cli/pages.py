@@ -91,11 +91,12 @@ def import_command(context: click.Context, paths: tuple[Path, ...], output: Path
     written all the same.
     """
     from dml_conformance.documents.read.collect import PageCollection, collect
+    from dml_conformance.documents.read.model import FORMAT
 
     target = OutputFile(output, replace=replace, signature=JSON)
     collection = collect(paths)
     if collection.pages:
-        target.write(PageCollection.of(collection.pages).to_json().decode())
+        target.write(PageCollection(FORMAT, collection.pages).to_json().decode())
     if collection.pages and not target.is_stdout:
         print_table(
             ("page", "operator", "language", "fields", "tables", "examples", "not read"),

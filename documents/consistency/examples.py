@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dml_conformance.documents.check.computed_checks import impossible_sizes
-from dml_conformance.documents.consistency.model import ConsistencyCheck, Contradiction, Standard
+from dml_conformance.documents.consistency.model import ConsistencyCheck, Found, Standard
 from dml_conformance.documents.reference_run import explicit, run_reference
 from dml_conformance.spec.examples import nesting
 from dml_conformance.spec.levels import HIGHEST, Level
@@ -17,35 +16,32 @@ from dml_conformance.spec.tensor import braces, elements_overlap, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
 
 
-def _decisions(standard: Standard) -> Iterator[Contradiction]:
+def _decisions(standard: Standard) -> Found:
     """Examples are valid as printed from their lowest level on, not below."""
     for example in standard.examples.values():
         lowest, printed_desc, corrected = example.level, example.printed, example.corrected
         if lowest is None or corrected is None:
             continue
         if printed_desc is None:
-            yield Contradiction(f"{example.id}:decision", "no descriptor can hold what is printed")
+            yield f"{example.id}:decision", "no descriptor can hold what is printed"
         elif (decision := decide(printed_desc, lowest)).outcome is not Outcome.ACCEPT:
-            yield Contradiction(
-                f"{example.id}:decision", f"{decision.outcome} as printed at {lowest}: {', '.join(decision.rules)}"
-            )
+            yield f"{example.id}:decision", f"{decision.outcome} as printed at {lowest}: {', '.join(decision.rules)}"
         for level in Level:
             outcome = decide(corrected, level).outcome
             if (outcome is Outcome.ACCEPT) != (level >= lowest):
-                yield Contradiction(f"{example.id}:level-{level}", f"{outcome} at {level}; valid from {lowest} on")
+                yield f"{example.id}:level-{level}", f"{outcome} at {level}; valid from {lowest} on"
 
 
-def _introductions(standard: Standard) -> Iterator[Contradiction]:
+def _introductions(standard: Standard) -> Found:
     """Examples are valid where their operator starts."""
     for example in standard.examples.values():
         introduced = example.spec.introduced_in
         if example.level is not None and example.level > introduced:
-            yield Contradiction(
-                f"{example.id}:introduction", f"valid from {example.level} on; the operator exists from {introduced} on"
-            )
+            what = f"valid from {example.level} on; the operator exists from {introduced} on"
+            yield f"{example.id}:introduction", what
 
 
-def _sizes(standard: Standard) -> Iterator[Contradiction]:
+def _sizes(standard: Standard) -> Found:
     """The specification's formulas give the examples' sizes."""
     for example in standard.examples.values():
         desc: Any = example.with_types()
@@ -53,17 +49,13 @@ def _sizes(standard: Standard) -> Iterator[Contradiction]:
         for slot in outputs(desc):
             expected = shapes if isinstance(shapes, Misfit) else shapes[slot.key]
             if expected != slot.tensor.sizes:
-                yield Contradiction(
-                    f"{example.id}:sizes", f"{slot.name}: the formula gives {expected}, the page {slot.tensor.sizes}"
-                )
+                yield f"{example.id}:sizes", f"{slot.name}: the formula gives {expected}, the page {slot.tensor.sizes}"
         for slot in slots(desc):
             if slot.name in example.values and nesting(example.values[slot.name]) != slot.tensor.sizes:
-                yield Contradiction(
-                    f"{example.id}:{slot.name}-values", f"the printed elements do not fill sizes {slot.tensor.sizes}"
-                )
+                yield f"{example.id}:{slot.name}-values", f"the printed elements do not fill sizes {slot.tensor.sizes}"
 
 
-def _values(standard: Standard) -> Iterator[Contradiction]:
+def _values(standard: Standard) -> Found:
     """The reference computes the examples' outputs."""
     for example in standard.examples.values():
         desc: Any = example.with_types()
@@ -75,46 +67,42 @@ def _values(standard: Standard) -> Iterator[Contradiction]:
         try:
             results = run_reference(desc, explicit(elements), standard.reference)
         except Exception as error:
-            yield Contradiction(f"{example.id}:values", f"the reference fails: {type(error).__name__}: {error}")
+            yield f"{example.id}:values", f"the reference fails: {type(error).__name__}: {error}"
             continue
         for name, result in results.items():
             computed, is_open = result.elements, result.open
             wanted = np.array(example.elements(name), computed.dtype).reshape(computed.shape)
             if is_open is not None and (example.spec.index is not None or not result.tells(wanted)):
-                yield Contradiction(f"{example.id}:values", "the reference leaves elements open")
+                yield f"{example.id}:values", "the reference leaves elements open"
                 continue
             known = np.ones(computed.shape, np.bool_) if is_open is None else ~is_open
             if computed[known].tobytes() != wanted[known].tobytes():
                 gives = computed.reshape(-1).tolist()
                 printed = wanted.reshape(-1).tolist()
-                yield Contradiction(f"{example.id}:values", f"the reference gives {gives}, the page {printed}")
+                yield f"{example.id}:values", f"the reference gives {gives}, the page {printed}"
 
 
-def _illustrations(standard: Standard) -> Iterator[Contradiction]:
+def _illustrations(standard: Standard) -> Found:
     """Illustrations select what they say and could exist."""
     for figure in standard.illustrations.values():
         counted = figure.sizes[len(figure.sizes) - figure.dimension_count :]
         batches, rest = counted[: figure.batch_dimension_count], counted[figure.batch_dimension_count :]
         if (batches, rest) != (figure.batches, figure.meaningful):
-            yield Contradiction(
-                f"{figure.id}:selection",
-                f"the counts select {braces(rest)} after batches {braces(batches)}, the page "
-                f"{braces(figure.meaningful)} after {braces(figure.batches)}",
-            )
+            computed = f"the counts select {braces(rest)} after batches {braces(batches)}"
+            printed = f"the page {braces(figure.meaningful)} after {braces(figure.batches)}"
+            yield f"{figure.id}:selection", f"{computed}, {printed}"
         desc = next(e for e in standard.examples.values() if e.operator == figure.operator).with_types()
         for violation in impossible_sizes(desc, figure.tensor, figure.sizes):
             name = violation.rule.id.partition(".")[2]
-            yield Contradiction(f"{figure.id}:{name}", f"sizes {braces(figure.sizes)}: {violation.found}")
+            yield f"{figure.id}:{name}", f"sizes {braces(figure.sizes)}: {violation.found}"
 
 
-def _layouts(standard: Standard) -> Iterator[Contradiction]:
+def _layouts(standard: Standard) -> Found:
     """Strides of the guide read what it shows."""
     for figure in standard.layouts.values():
         if figure.packed and packed_strides(figure.sizes) != figure.strides:
             packed = braces(packed_strides(figure.sizes))
-            yield Contradiction(
-                f"{figure.id}:packed", f"packed strides are {packed}, the guide has {braces(figure.strides)}"
-            )
+            yield f"{figure.id}:packed", f"packed strides are {packed}, the guide has {braces(figure.strides)}"
         if not figure.memory:
             continue
         places = [
@@ -123,15 +111,15 @@ def _layouts(standard: Standard) -> Iterator[Contradiction]:
         ]
         span = span_in_elements(figure.sizes, figure.strides)
         if span != max(places) + 1 or span > len(figure.memory):
-            yield Contradiction(f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}")
+            yield f"{figure.id}:span", f"{span} elements by the formula, the last is at {max(places)}"
         elif "".join(figure.memory[place] for place in places) != figure.reads:
-            yield Contradiction(f"{figure.id}:reads", f"the strides do not read {figure.reads}")
+            yield f"{figure.id}:reads", f"the strides do not read {figure.reads}"
         overlap = len(set(places)) < len(places)
         if elements_overlap(figure.sizes, figure.strides) is not overlap:
-            yield Contradiction(f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory")
+            yield f"{figure.id}:overlap", f"elements {'share' if overlap else 'do not share'} memory"
         elements = product(figure.sizes)
         if not overlap and elements != span:
-            yield Contradiction(
+            yield (
                 f"{figure.id}:product-of-sizes",
                 f"no elements share memory, the sizes' product is {elements}, the last element is no. {span}",
             )

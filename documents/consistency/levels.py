@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from dml_conformance.documents.consistency.model import ConsistencyCheck, Contradiction, Standard
+from dml_conformance.documents.consistency.model import ConsistencyCheck, Found, Standard
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.history import Aspect
 from dml_conformance.spec.levels import LOWEST, Level
@@ -16,23 +16,23 @@ from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, max_dimension_count
 
 
-def _levels(standard: Standard) -> Iterator[Contradiction]:
+def _levels(standard: Standard) -> Found:
     """Each level's tables contain the lower ones'."""
     for name, spec in standard.operators.items():
         if min(spec.tables) != spec.introduced_in:
-            yield Contradiction(
+            yield (
                 f"{name}:lowest-table",
                 f"introduced in {spec.introduced_in}, but the lowest table is that of {min(spec.tables)}",
             )
         for tables, (lower, higher) in ((t, pair) for t in spec.variants.values() for pair in pairwise(sorted(t))):
             lost = sorted(_entries(tables[lower]) - _entries(tables[higher]))
             if lost:
-                yield Contradiction(f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}")
+                yield f"{name}:table-{higher}", f"not all of {lower} is in the table of {higher}: {lost}"
             elif tables[lower] == tables[higher] and not _has_rule_at(spec, higher):
-                yield Contradiction(f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does")
+                yield f"{name}:table-{higher}", f"the table of {higher} says what that of {lower} does"
     for below, level in pairwise(Level):
         if max_dimension_count(level) < max_dimension_count(below):
-            yield Contradiction(f"TENSOR:dimension-count-{level}", f"fewer dimensions at {level} than at {below}")
+            yield f"TENSOR:dimension-count-{level}", f"fewer dimensions at {level} than at {below}"
 
 
 def _entries(table: Table) -> set[tuple[str, str]]:
@@ -44,7 +44,7 @@ def _entries(table: Table) -> set[tuple[str, str]]:
     }
 
 
-def _rules(standard: Standard) -> Iterator[Contradiction]:
+def _rules(standard: Standard) -> Found:
     """No rule makes a level stricter than a lower one.
 
     One that a descriptor can break and that starts above its operator would take from that level what a lower one has.
@@ -52,9 +52,7 @@ def _rules(standard: Standard) -> Iterator[Contradiction]:
     for introduced, rules in _rule_sets(standard):
         for rule in rules:
             if rule.since > introduced:
-                yield Contradiction(
-                    f"{rule.id}:since", f"starts at {rule.since}, so that level is stricter than the one below"
-                )
+                yield f"{rule.id}:since", f"starts at {rule.since}, so that level is stricter than the one below"
 
 
 def _rule_sets(standard: Standard) -> Iterator[tuple[Level, tuple[Rule, ...]]]:
@@ -64,26 +62,24 @@ def _rule_sets(standard: Standard) -> Iterator[tuple[Level, tuple[Rule, ...]]]:
         yield spec.introduced_in, spec.own_descriptor_rules
 
 
-def _history(standard: Standard) -> Iterator[Contradiction]:
+def _history(standard: Standard) -> Found:
     """Pages, header and history agree on what came when."""
     for name, spec in standard.operators.items():
         witness = standard.history.introductions.get(name)
         if witness is None:
-            yield Contradiction(f"{name}:history", "neither header nor history is on record for this operator")
+            yield f"{name}:history", "neither header nor history is on record for this operator"
             continue
         said = {"header": witness.header, "history": witness.history or LOWEST.label}
         for where, label in said.items():
             if label != spec.introduced_in.label:
-                yield Contradiction(
-                    f"{name}:introduced-in-{where}", f"{label} by the {where}, {spec.introduced_in} on its page"
-                )
+                yield f"{name}:introduced-in-{where}", f"{label} by the {where}, {spec.introduced_in} on its page"
         named = {c.at for c in standard.history.changes if name in c.operators or not c.operators}
         for level in sorted(set(spec.tables) - {spec.introduced_in} - named):
-            yield Contradiction(f"{name}:history-{level}", f"the page has a table for {level}, the history no change")
+            yield f"{name}:history-{level}", f"the page has a table for {level}, the history no change"
     for change in standard.history.changes:
         for name in standard.operators.keys() & set(change.operators):
             if not _shown_by_page(standard.operators[name], change.aspect, change.at):
-                yield Contradiction(
+                yield (
                     f"{name}:history-{change.level}-{change.aspect}",
                     f"the history has {change.level} change the {change.aspect}, the page does not say how",
                 )
@@ -133,7 +129,7 @@ def _copying(standard: Standard) -> list[OperatorSpec]:
     return [spec for name, spec in standard.operators.items() if families().get(name) in _COPYING]
 
 
-def _data_types(standard: Standard) -> Iterator[Contradiction]:
+def _data_types(standard: Standard) -> Found:
     """Operators that only move data take the same types."""
     newest = {
         spec.name: spec.tables[max(spec.tables)][spec.tensor_fields[0].name].data_types for spec in _copying(standard)
@@ -141,7 +137,7 @@ def _data_types(standard: Standard) -> Iterator[Contradiction]:
     usual = Counter(newest.values()).most_common(1)[0][0]
     for name, own in newest.items():
         if own != usual:
-            yield Contradiction(
+            yield (
                 f"{name}:data-types",
                 f"beside the others it lacks {_listed(usual - own)} and adds {_listed(own - usual)}",
             )

@@ -57,7 +57,8 @@ class Standard:
         return [example for example in self.examples.values() if example.minimum_level is not None]
 
 
-Find = Callable[[Standard], Iterator[Contradiction]]
+# Ids of contradictions, and what they are.
+Found = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -67,17 +68,18 @@ class ConsistencyCheck:
     Attributes:
         name: stable.
         subjects: how many things of a standard it looks at, so that an empty check shows.
-        find: yields what contradicts; the first sentence of its docstring is what should hold.
+        find: yields what contradicts, with its id; the first sentence of its docstring is what should hold.
     """
 
     name: str
     subjects: Callable[[Standard], int]
-    find: Find
+    find: Callable[[Standard], Found]
 
     def outcome(self, standard: Standard) -> CheckOutcome:
         statement = (self.find.__doc__ or "").partition("\n")[0].removesuffix(".")
         lower = statement[:1].lower() + statement[1:]
-        return CheckOutcome(self.name, lower, self.subjects(standard), tuple(self.find(standard)))
+        found = (Contradiction(*each) for each in self.find(standard))
+        return CheckOutcome(self.name, lower, self.subjects(standard), tuple(found))
 
 
 @dataclass(frozen=True)

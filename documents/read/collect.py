@@ -11,7 +11,7 @@ import msgspec
 
 from dml_conformance.backends.foreign_text import encodable
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FORMAT, NoOperatorPage, Page, PageError
+from dml_conformance.documents.read.model import NoOperatorPage, Page, PageError
 
 SUFFIXES = (".md", ".txt")
 _MARK = b"_OPERATOR_DESC"
@@ -136,22 +136,6 @@ class PageCollection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int
     pages: tuple[Page, ...]
 
-    @classmethod
-    def of(cls, pages: tuple[Page, ...]) -> PageCollection:
-        return cls(FORMAT, pages)
-
     def to_json(self) -> bytes:
         """Indented JSON, the same for the same pages."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n"
-
-    @classmethod
-    def from_json(cls, text: bytes) -> PageCollection:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else; the message says where it differs.
-        """
-        read = msgspec.json.decode(text, type=cls)
-        if read.format != FORMAT:
-            raise ValueError(f"expected format {FORMAT}, found {read.format} - `$.format`")
-        return read

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from page_factories import PUBLISHED
@@ -263,11 +264,9 @@ def test_it_writes_by_the_published_schema(tmp_path: Path) -> None:
 def test_what_is_written_can_be_read_back(tmp_path: Path) -> None:
     target = tmp_path / "pages.json"
     invoke(str(OWN), "-o", str(target))
-    collection = PageCollection.from_json(target.read_bytes())
+    collection = msgspec.json.decode(target.read_bytes(), type=PageCollection)
     assert collection.to_json() == target.read_bytes()
     assert [page.operator for page in collection.pages] == ["TILE", "TILE"]
-    with pytest.raises(ValueError, match="pages"):
-        PageCollection.from_json(b'{"format": 1}')
 
 
 def test_what_cannot_be_read_does_not_keep_the_others_from_being_written(tmp_path: Path) -> None:
@@ -280,7 +279,7 @@ def test_what_cannot_be_read_does_not_keep_the_others_from_being_written(tmp_pat
     result = invoke(others[0], str(OWN / "tile.md"), *others[1:], "-o", str(target))
     assert result.exit_code == Exit.BAD_INPUT
     assert len(result.stderr.splitlines()) == 3
-    assert [page.operator for page in PageCollection.from_json(target.read_bytes()).pages] == ["TILE"]
+    assert [page.operator for page in msgspec.json.decode(target.read_bytes(), type=PageCollection).pages] == ["TILE"]
 
 
 def test_another_file_is_not_replaced(tmp_path: Path) -> None:

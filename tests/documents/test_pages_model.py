@@ -30,13 +30,17 @@ KINDS = {
 Route = tuple[str | int, ...]
 
 
+def read_back(written: bytes) -> PageCollection:
+    return msgspec.json.decode(written, type=PageCollection)
+
+
 @pytest.fixture(scope="module")
 def collection() -> PageCollection:
     """The pages of ours, one that is broken and one with an optional input."""
     broken = parsed("# DML_X_OPERATOR_DESC\n\n```\nstruct DML_X_OPERATOR_DESC { oops; };\n")
     table = "| Tensor | Kind | Supported data types |\n|-|-|-|\n| A | Optional input | INT8 |\n"
     optional = parsed(f"# DML_X_OPERATOR_DESC\n\n## Tensor support\n\n{table}")
-    return PageCollection.of((*(read_page(path) for path in OWN_PAGES), broken, optional))
+    return PageCollection(FORMAT, (*(read_page(path) for path in OWN_PAGES), broken, optional))
 
 
 def parts(item: Any, path: Route = ()) -> Iterator[tuple[Route, msgspec.Struct]]:
@@ -79,12 +83,12 @@ def test_a_part_with_something_unknown_in_it_is_refused(collection: PageCollecti
     validator = jsonschema.Draft202012Validator(SCHEMA)
     for kind, (path, _) in one_of_each(collection).items():
         page, rest = (path[1], path[2:]) if path else (0, ())
-        alone = json.loads(PageCollection.of((collection.pages[int(page)],)).to_json())
+        alone = json.loads(PageCollection(FORMAT, (collection.pages[int(page)],)).to_json())
         whole = within(alone, ("pages", 0, *rest) if path else ())
-        assert PageCollection.from_json(json.dumps(alone).encode()).pages
+        assert read_back(json.dumps(alone).encode()).pages
         whole["unknown"] = 1
-        with pytest.raises(ValueError, match="unknown field `unknown`"):
-            PageCollection.from_json(json.dumps(alone).encode())
+        with pytest.raises(msgspec.ValidationError, match="unknown field `unknown`"):
+            read_back(json.dumps(alone).encode())
         assert not validator.is_valid(alone), kind
 
 
@@ -126,12 +130,5 @@ def test_the_package_offers_what_reading_a_page_takes() -> None:
 @pytest.mark.parametrize("printed", ["inf", "-inf", "nan", "{1, -inf, {inf}}"])
 def test_a_value_that_json_has_no_number_for_is_read_as_what_it_was(printed: str) -> None:
     page = parsed(f"# DML_X_OPERATOR_DESC\n\n## Examples\n\n```\nInputTensor: (Sizes:{{1}})\nParam: {printed}\n```\n")
-    written = PageCollection.of((page,)).to_json()
-    assert PageCollection.from_json(written).pages == (page,)
-
-
-@pytest.mark.parametrize("number", [FORMAT - 1, FORMAT + 1])
-def test_another_format_is_refused(collection: PageCollection, number: int) -> None:
-    other = msgspec.structs.replace(collection, format=number)
-    with pytest.raises(ValueError, match=f"expected format {FORMAT}, found {number}"):
-        PageCollection.from_json(other.to_json())
+    written = PageCollection(FORMAT, (page,)).to_json()
+    assert read_back(written).pages == (page,)
