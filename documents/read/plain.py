@@ -1,8 +1,8 @@
 """Reads a page scraped as plain text: headings, lists, tables and code lost their markup, some of it its lines.
 
 Every line gets a role, the surest first: the structure, the fields and their types, the tables of the levels, code;
-then the headings, by their words and, where those are unknown, by what stands around them. What is left is prose, in
-which a line that ends no sentence goes on in the next.
+then the headings, by their words or by what stands below them. What is left is prose, in which a line that ends no
+sentence goes on in the next.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ITEM = re.compile(r"\s*[•·‣◦*\-–]\s+")
 _NAME = re.compile(r"[A-Za-z]\w*")
 _TYPE = re.compile(r"[^:]{1,30}:\s*(?:const\s+)?[A-Za-z][A-Za-z0-9_]*\s*\*{0,2}")
 _COMMENT = re.compile(r"//.*")
-_ENTRY = re.compile(r"([^\W\d]\w*(?:\.\w+)?)\s*[:=]\s*(?:[\[({]|[+-]?\.?\d|[A-Z]+_[A-Z0-9_]+$|(?:true|false)$)")
+_ENTRY = re.compile(r"([^\W\d]\w*(?:\.\w+)?)\s*[:=]\s*(?:[\[({]|[+-]?\.?\d|[A-Z]+[_0-9][A-Z0-9_]*$|(?:true|false)$)")
 _FORMULA = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*=\s*[\x20-\x7e]+")
 _VALUES = re.compile(r"[\s\[\]{}(),.\d+\-eE]+")
 _PROSE = re.compile(r"[a-z]{2,} [a-z]{2,}")
@@ -74,7 +74,6 @@ class _PlainReader:
         self.document = document
         self.lines = [line[:_LONGEST_LINE] for line in document.lines]
         self.roles: list[_Role | None] = [None] * len(self.lines)
-        self.anchors: dict[int, str] = {}
         # What follows and precedes a line, blank lines left out; the number of lines where nothing does.
         self.following = self._neighbours(range(len(self.lines) - 1, -1, -1))
         self.preceding = self._neighbours(range(len(self.lines)))
@@ -274,74 +273,40 @@ class _PlainReader:
         yield start, end
 
     def _find_headings(self) -> None:
+        """Headings by their words; without known ones what stands before the structure, fields, examples and tables.
+
+        Which section such a heading starts is told by what follows it, as in Markdown.
+        """
         for number in range(len(self.lines)):
             if self._could_be_heading(number) and words.by_heading(self._line(number)):
                 self.roles[number] = _Role.HEADING
-        self._heading_before(self.structure_start, "syntax")
-        self._heading_before(self.first_field, "members")
+        self._heading_before(self.structure_start)
+        self._heading_before(self.first_field)
         after = self.end_of_fields
         calls = [start for start in self.code_regions if start > after and self._has_tensors(start)]
-        for start in calls:
-            title = self.preceding[start]
-            if self._could_be_heading(title) and title > after:
-                self.roles[title] = _Role.EXAMPLE_TITLE
-        title = self.preceding[calls[0]] if calls else len(self.lines)
-        if self._role(title) is _Role.EXAMPLE_TITLE:
-            if words.example_number(self._line(title)) is None and not self._is_found("examples"):
-                self._set_heading(title, "examples")
+        titles = [self.preceding[start] for start in calls if self._could_be_heading(self.preceding[start], after)]
+        for title in titles:
+            self.roles[title] = _Role.EXAMPLE_TITLE
+        if titles and titles[0] == self.preceding[calls[0]]:
+            is_found = any(words.by_heading(self._line(n)) == "examples" for n in self._headings())
+            if is_found or words.example_number(self._line(titles[0])) is not None:
+                self._heading_before(titles[0], after)
             else:
-                self._heading_before(title, "examples", after)
-        self._find_last_headings(after)
+                self.roles[titles[0]] = _Role.HEADING
+        if self.table_regions:
+            first_table = next(iter(self.table_regions))
+            level = self.preceding[first_table]
+            self._heading_before(level if self._role(level) is _Role.LEVEL else first_table, after)
+
+    def _headings(self) -> Iterator[int]:
+        return (number for number, role in enumerate(self.roles) if role is _Role.HEADING)
 
     def _has_tensors(self, start: int) -> bool:
         lines = self.lines[start : self.code_regions[start]]
         return any(re.search(r":\s*\(", words.half_width(line)) for line in lines)
 
-    def _find_last_headings(self, after: int) -> None:
-        """Availability, constraints, support and requirements, where their words are unknown."""
-        if not self.table_regions:
-            return
-        first_table = next(iter(self.table_regions))
-        level = self.preceding[first_table]
-        support = level if self._role(level) is _Role.LEVEL else first_table
-        self._heading_before(support, "tensor-support", after)
-        heading = self.preceding[support]
-        if not self._is_found("availability"):
-            names_level = (n for n in range(after + 1, heading) if self._could_start_section(n, names_level=True))
-            self._set_heading(next(names_level, None), "availability")
-        if not self._is_found("constraints"):
-            start = next((n for n in range(after + 1, heading) if self._section_at(n) == "availability"), heading)
-            others = (n for n in range(start + 1, heading) if self._could_start_section(n, names_level=False))
-            follows_sentence = (n for n in others if words.ends_sentence(self._line(self.preceding[n])))
-            self._set_heading(next(follows_sentence, None), "tensor-constraints")
-        last = self.following[[*self.table_regions.values()][-1] - 1]
-        if not self._is_found("requirements") and self._could_be_heading(last) and self._is_free(self.following[last]):
-            self._set_heading(last, "requirements")
-
-    def _could_start_section(self, number: int, *, names_level: bool) -> bool:
-        """Whether a line that names no level could be the heading of text below it, which names one or need not."""
-        following = self.following[number]
-        return (
-            self._could_be_heading(number)
-            and not words.LEVEL.search(self._line(number))
-            and self._is_free(following)
-            and (not names_level or words.LEVEL.search(self._line(following)) is not None)
-        )
-
-    def _set_heading(self, number: int | None, anchor: str) -> None:
-        if number is not None:
-            self.roles[number], self.anchors[number] = _Role.HEADING, anchor
-
-    def _section_at(self, number: int) -> str | None:
-        if self.roles[number] is not _Role.HEADING:
-            return None
-        return words.by_anchor(self.anchors.get(number, "")) or words.by_heading(self._line(number))
-
-    def _is_found(self, section: str) -> bool:
-        return any(self._section_at(number) == section for number in range(len(self.lines)))
-
-    def _could_be_heading(self, number: int) -> bool:
-        if not self._is_free(number):
+    def _could_be_heading(self, number: int, after: int = -1) -> bool:
+        if number <= after or not self._is_free(number):
             return False
         line = self._line(number)
         return (
@@ -352,13 +317,10 @@ class _PlainReader:
             and any(character.isalpha() for character in line)
         )
 
-    def _heading_before(self, number: int, anchor: str, after: int = -1) -> None:
+    def _heading_before(self, number: int, after: int = -1) -> None:
         """What stands before this line is a heading, where it can be one."""
-        if number < 0:
-            return
-        before = self.preceding[number]
-        if before > after and self._could_be_heading(before):
-            self._set_heading(before, anchor)
+        if number >= 0 and self._could_be_heading(self.preceding[number], after):
+            self.roles[self.preceding[number]] = _Role.HEADING
 
     # Blocks
 
@@ -388,7 +350,7 @@ class _PlainReader:
             case _Role.TITLE:
                 return Heading(1, self._piece(number))
             case _Role.HEADING:
-                return Heading(2, self._piece(number), self.anchors.get(number, ""))
+                return Heading(2, self._piece(number))
             case _:
                 return Heading(3, self._piece(number))
 

@@ -48,19 +48,13 @@ HEADINGS = {
     "語法": "Saadan",
     "成員": "Deer",
     "範例": "Misaal",
-    "可用性": "Jiritaan",
-    "Tensor 條件約束": "Xayiraad",
     "Tensor 支援": "Taageero",
-    "規格需求": "Shuruud",
 }
 DENSE_HEADINGS = {
     "構文": "Saadan",
     "メンバー": "Deer",
     "例": "Misaal",
-    "可用性": "Jiritaan",
-    "テンソル制約": "Xayiraad",
     "Tensor のサポート": "Taageero",
-    "要件": "Shuruud",
 }
 
 

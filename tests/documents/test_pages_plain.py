@@ -222,14 +222,6 @@ def test_of_two_lines_that_name_a_level_the_one_above_the_table_is_its_heading()
     ]
 
 
-def test_there_are_no_constraints_before_the_availability() -> None:
-    """A line whose words are unknown can be the heading of the constraints only where the availability came first."""
-    text = f"{TITLE}\nWhat it does.\nNotes here\nMore words\n{SUPPORT}{LEVEL}\n{ROW}\n\nAvailability"
-    found = outline(parsed(text))
-    assert ("description", "sentence", "Notes here More words") in found
-    assert parsed(text).constraints == ()
-
-
 # Code
 
 
@@ -279,6 +271,11 @@ def test_attributes_after_the_tensors_of_a_call() -> None:
     code = "InputTensor: (Sizes:{5})\nAxis: 0\nOutputTensor: (Sizes:{5})\nMode: 1\n"
     page = parsed(f"{WHOLE}Examples\n{code}")
     assert values(page) == [(1, {"Axis": 0, "Mode": 1}, [[5], [5]])]
+
+
+def test_a_data_type_is_the_value_of_an_attribute() -> None:
+    page = parsed(f"{WHOLE}Examples\nExample 1\nValueDataType: FLOAT32\nInputTensor: (Sizes:{{5}})\n")
+    assert values(page) == [(1, {"ValueDataType": "FLOAT32"}, [[5]])]
 
 
 def test_an_attribute_that_comes_twice_before_the_tensors_starts_no_call() -> None:
@@ -448,79 +445,27 @@ def test_a_call_that_follows_another_after_a_blank_line() -> None:
     assert [at(text, example.place) for example in parsed(text).examples] == ["Axis: 1", "Axis: 1"]
 
 
-# Availability, constraints, support and requirements, where their words are unknown
+# Headings whose words are unknown
 
 
 # The parts of a page, and in which sections its headings are whose words are in no table: those called `Qaybta`.
 WHOLE_PAGE = (TITLE, STRUCT, FIELD)
-KNOWN_AVAILABILITY = f"Availability\n{SINCE}"
-A, B, C = f"Qaybta a\n{SINCE}", "Qaybta b\nThe same types.", f"Qaybta c\n{TABLE}"
 GUESSED: dict[str, tuple[tuple[str, ...], str]] = {
     "above the structure": ((TITLE, "Qaybta", STRUCT), "syntax"),
     "a page that starts with the heading of its structure": (("Qaybta", STRUCT), "syntax"),
     "the same on the second line": (("", "Qaybta", STRUCT), "syntax"),
     "a page that starts with the heading of its members": (("Qaybta", FIELD, TITLE), "members"),
-    "examples of a page without members": ((TITLE, STRUCT, "Qaybta", EXAMPLE), "examples"),
-    "availability stands above the sentence on the first level": (
-        (
-            *(TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.", A),
-            *("Qaybta b\nDML_FEATURE_LEVEL_1_0 has four dimensions alone.", C),
-        ),
-        "availability a, constraints b, support c",
+    "support stands above the first table": (
+        (*WHOLE_PAGE, "Qaybta b\nA sentence.", f"Qaybta c\n{TABLE}"),
+        "support c",
     ),
-    "the same with blank lines": (
-        (
-            *(TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.", f"Qaybta a\n\n{SINCE}"),
-            *("Qaybta b\n\nDML_FEATURE_LEVEL_1_0 has four dimensions alone.", f"Qaybta c\n\n{TABLE}"),
-        ),
-        "availability a, constraints b, support c",
-    ),
-    "no members": ((TITLE, STRUCT, A, B, C), "availability a, constraints b, support c"),
-    "no members, known availability": ((TITLE, STRUCT, KNOWN_AVAILABILITY, B, C), "constraints b, support c"),
-    "only the first line of the constraints can be their heading": (
-        (*WHOLE_PAGE, KNOWN_AVAILABILITY, f"{B}\nQaybta of a sentence that\ngoes on.", TABLE),
-        "constraints b",
-    ),
-    "constraints come after availability": (
-        (TITLE, STRUCT, f"{FIELD}\nIt counts\nfrom 0 on.\nThen it stops.", KNOWN_AVAILABILITY, B, TABLE),
-        "constraints b",
-    ),
-    "availability above the members tells nothing of what stands below them": (
-        (TITLE, STRUCT, "Availability", FIELD, "Qaybta that goes on\nin a line.", "Tensor support", TABLE),
-        "",
-    ),
-    "no constraints without availability": ((*WHOLE_PAGE, "Qaybta that goes on\nin a line.", TABLE), ""),
-    "no other availability where it is known by its word": (
-        (
-            *(TITLE, STRUCT, f"{FIELD}\nQaybta of a sentence since\nDML_FEATURE_LEVEL_2_0 it can be 0."),
-            *(KNOWN_AVAILABILITY, "Tensor constraints\nThe types are the same.", TABLE),
-        ),
-        "",
-    ),
-    "no availability in a last line on a level, without structure and members": (
-        (
-            *(TITLE, "A sentence.", f"Tensor support\n{TABLE}"),
-            "Requirements\nA header.\nQaybta that goes on since\nDML_FEATURE_LEVEL_1_0 for all.",
-        ),
-        "",
-    ),
-    "support stands above the first table": ((*WHOLE_PAGE, "Qaybta b\nA sentence.", C), "support c"),
     "support above a table of no level": (
-        (*WHOLE_PAGE, f"{KNOWN_AVAILABILITY}\nQaybta of a\nQaybta c\n{HEADER}\n{INPUT_ROW}"),
+        (*WHOLE_PAGE, f"Availability\n{SINCE}\nQaybta of a\nQaybta c\n{HEADER}\n{INPUT_ROW}"),
         "support c",
     ),
     "no support above the members": ((TITLE, "Qaybta that goes on", f"{HEADER}\n{INPUT_ROW}", STRUCT, FIELD), ""),
-    "requirements start below the last table": (
-        (*WHOLE_PAGE, f"Tensor support\n{TABLE}", "Qaybta d\nA header."),
-        "requirements d",
-    ),
-    "no requirements in the last line": ((*WHOLE_PAGE, f"Tensor support\n{TABLE}", "Qaybta d"), ""),
-    "no requirements below a sentence": (
-        (*WHOLE_PAGE, f"Tensor support\n{TABLE}", "A sentence.\nQaybta d\nA header."),
-        "",
-    ),
-    "known requirements above the tables": (
-        (TITLE, "Requirements\nA header.", STRUCT, FIELD, TABLE, "Qaybta d\nA header."),
+    "no availability, constraints and requirements, whose words must be known": (
+        (*WHOLE_PAGE, f"Qaybta a\n{SINCE}", "Qaybta b\nThe same.", "Tensor support", TABLE, "Qaybta d\nA header."),
         "",
     ),
 }
@@ -530,24 +475,6 @@ GUESSED: dict[str, tuple[tuple[str, ...], str]] = {
 def test_headings_are_guessed_by_what_stands_around_them(parts: tuple[str, ...], expected: str) -> None:
     told = [f"{section} {text.removeprefix('Qaybta')}".strip() for section, text in guessed(*parts)]
     assert [" ".join(each.split()) for each in told] == (expected.split(", ") if expected else [])
-
-
-@pytest.mark.parametrize("end", [f"Availability\n{SINCE}", "Availability"], ids=["whole", "cut-short"])
-def test_availability_below_the_tables_tells_nothing_of_what_stands_above_them(end: str) -> None:
-    prose = "A sentence.\nQaybta that goes on\nin a line."
-    assert headings(TITLE, prose, f"Tensor support\n{TABLE}", f"Requirements\nA header.\n{end}") == [
-        ("title", TITLE),
-        ("support", "Tensor support"),
-        ("support/2_0", LEVEL_HEADING),
-        ("requirements", "Requirements"),
-        ("availability", "Availability"),
-    ]
-
-
-def test_requirements_that_are_known_by_their_word_can_stand_above_the_tables() -> None:
-    known = ("Requirements\nA header.", f"Tensor support\n{TABLE}")
-    assert headings(TITLE, STRUCT, FIELD, *known)[-1] == ("support/2_0", LEVEL_HEADING)
-    assert sentences(TITLE, STRUCT, FIELD, *known, "A sentence.\nAnother one.")[-2:] == ["A sentence.", "Another one."]
 
 
 # Prose
