@@ -15,8 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.documents.check.identifiers import compact
-from dml_conformance.documents.check.subject import PageSubject, Table
-from dml_conformance.documents.read.model import FieldSection, Page, PageExample, PrintedInterval, Value
+from dml_conformance.documents.check.subject import PageSubject
+from dml_conformance.documents.read.model import FieldSection, LevelTable, Page, PageExample, PrintedInterval, Value
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.examples import flattened
 
@@ -146,17 +146,17 @@ def _range_value(interval: PrintedInterval) -> str:
     return f"{'(['[interval.low_closed]}{low},{high}{')]'[closed]}"
 
 
-def _table_facts(table: Table) -> Iterator[Fact]:
+def _table_facts(table: LevelTable) -> Iterator[Fact]:
     subject = f"table/{table.label}"
     yield Fact(subject, "", table.label)
-    yield _order(f"{subject}/row-order", [row.tensor for row in table.every_row])
-    of_rows = _numbered(Fact(f"{subject}/{row.tensor}", "", row.tensor) for row in table.every_row)
-    for of_row, row in zip(of_rows, table.every_row, strict=True):
+    yield _order(f"{subject}/row-order", [row.tensor for row in table.rows])
+    of_rows = _numbered(Fact(f"{subject}/{row.tensor}", "", row.tensor) for row in table.rows)
+    for of_row, row in zip(of_rows, table.rows, strict=True):
         yield of_row
         counts, types = (None if said is None else sorted(said) for said in (row.dimension_counts, row.data_types))
         for column, value in (("kind", row.kind), ("dimension_counts", counts), ("data_types", types)):
             if value is not None:
-                yield Fact(f"{of_row.subject}/{column.replace('_', '-')}", str(value), row.quoted(column).english)
+                yield Fact(f"{of_row.subject}/{column.replace('_', '-')}", str(value), table.cell(row, column).english)
 
 
 def _example_facts(example: PageExample) -> Iterator[Fact]:

@@ -17,7 +17,6 @@ from dml_conformance.documents.check.subject import (
     SIZES,
     PageSubject,
     Spot,
-    Table,
     WorkedExample,
     integers,
     level_of,
@@ -26,6 +25,7 @@ from dml_conformance.documents.check.table_checks import counts_text, is_data_ty
 from dml_conformance.documents.read.model import (
     ExampleTensor,
     FieldSection,
+    LevelTable,
     Place,
     PrintedInterval,
     Quoted,
@@ -230,10 +230,10 @@ def storable(value: Any, data_type: DataType) -> bool:
     return limits.min <= value <= limits.max and value == int(value)
 
 
-def _disallowed(example: WorkedExample, table: Table) -> Iterator[tuple[str, str]]:
+def _disallowed(example: WorkedExample, table: LevelTable) -> Iterator[tuple[str, str]]:
     """The (tensor, property) pairs of an example that a table does not allow; what cannot be read allows all."""
     for name in example.tensors:
-        row = table.rows.get(name)
+        row = table.row_of.get(name)
         if row is None:
             continue
         data_type, sizes = example.data_types.get(name), example.sizes.get(name)
@@ -254,7 +254,7 @@ def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
     if wrong and not allowing:
         level, newest = list(subject.table_at.items())[-1]
         for name, prop in wrong[level]:
-            row = newest.rows[name]
+            row = newest.row_of[name]
             if prop == DATA_TYPE:
                 found, expected = example.data_types[name], types_text(row.data_types or ())
             else:

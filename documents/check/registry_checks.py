@@ -20,14 +20,12 @@ from dml_conformance.documents.check.subject import (
     DIMENSION_COUNT,
     PageSubject,
     Spot,
-    Table,
-    TableRow,
     level_of,
     registered_types,
     same_type,
 )
 from dml_conformance.documents.check.table_checks import counts_text, types_text
-from dml_conformance.documents.read.model import Interval
+from dml_conformance.documents.read.model import Interval, LevelRow, LevelTable
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.field_kinds import UINT
 from dml_conformance.spec.levels import HIGHEST, LOWEST
@@ -100,7 +98,7 @@ def _tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     yield from _missing_in_variants(subject, spec)
     has, newest = set(subject.table_at), max(subject.table_at, default=LOWEST)
     # Of a table whose level cannot be read, that may be the one that is missing.
-    is_readable = has and all(table.level is not None for table in subject.tables)
+    is_readable = has and all(level_of(table.level) is not None for table in subject.tables)
     is_whole = is_readable and len(subject.tables) == len(subject.page.tables)
     missing = sorted(set(spec.tables) - has) if is_whole else []
     is_older = not differing and all(level > newest for level in missing)
@@ -149,46 +147,44 @@ def _known_rows(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     for level, table in (of_level for tables in subject.series for of_level in tables.items()):
         known = _nearest(table, (tables[level] for tables in spec.variants.values() if level in tables))
         for field in spec.tensor_fields if known else ():
-            row, where = table.rows.get(field.name), f"{table.label}/{field.name}"
+            row = table.row_of.get(field.name)
             if row is not None:
-                yield from _row(subject, field, known[field.name], row)
-            elif field.name not in subject.tensors:  # for fields of the page `row-missing` says it
-                yield Remark("registry-row", where, table.heading, f"no row for {field.name}", "a row for it")
+                yield from _row(subject, field, known[field.name], table, row)
 
 
-def _row(subject: PageSubject, field: Field, known: Support, row: TableRow) -> Remarks:
-    cell, kind = row.quoted("kind"), _KINDS[field.role]
+def _row(subject: PageSubject, field: Field, known: Support, table: LevelTable, row: LevelRow) -> Remarks:
+    cell, kind, where = table.cell(row, "kind"), _KINDS[field.role], table.path(row)
     is_english = cell.original is not None or (subject.page.language or "").startswith("en")
     if row.kind not in (None, kind):
-        yield Remark("registry-kind", row.name, cell, row.kind or "", kind)
+        yield Remark("registry-kind", where, cell, row.kind or "", kind)
     elif row.kind and is_english and field.optional and not row.optional:
-        yield Remark("registry-kind", row.name, cell, row.kind, f"Optional {kind.lower()}")
+        yield Remark("registry-kind", where, cell, row.kind, f"Optional {kind.lower()}")
     if _other_counts(row, known):
         found, expected = map(counts_text, (row.dimension_counts or (), known.dimension_counts))
-        yield Remark("registry-dimension-counts", row.name, row.quoted("dimension_counts"), found, expected)
+        yield Remark("registry-dimension-counts", where, table.cell(row, "dimension_counts"), found, expected)
     if _other_types(row, known):
         has, types = set(row.data_types or ()), {data_type.name for data_type in known.data_types}
         differing = (("no", types - has), ("has", has - types))
         found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
-        yield Remark("registry-data-types", row.name, row.quoted("data_types"), found, types_text(types))
+        yield Remark("registry-data-types", where, table.cell(row, "data_types"), found, types_text(types))
 
 
-def _nearest(table: Table, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
+def _nearest(table: LevelTable, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
     """Of what is known of a page's table, that which is most like it: a level may have several, each for functions."""
 
     def differing(rows: Mapping[str, Support]) -> int:
-        pairs = [(row, rows[name]) for name, row in table.rows.items() if name in rows]
+        pairs = [(row, rows[name]) for name, row in table.row_of.items() if name in rows]
         return sum(_other_counts(*pair) + _other_types(*pair) for pair in pairs)
 
     return min(known, key=differing, default={})
 
 
-def _other_counts(row: TableRow, known: Support) -> bool:
+def _other_counts(row: LevelRow, known: Support) -> bool:
     """Whether a row has dimension counts, and others than are known."""
     return bool(row.dimension_counts) and known.dimension_counts != set(row.dimension_counts or ())
 
 
-def _other_types(row: TableRow, known: Support) -> bool:
+def _other_types(row: LevelRow, known: Support) -> bool:
     """Whether a row has data types, and others than are known."""
     return bool(row.data_types) and {data_type.name for data_type in known.data_types} != set(row.data_types or ())
 

@@ -27,7 +27,6 @@ from dml_conformance.documents.read.model import (
     Declaration,
     ExampleTensor,
     FieldSection,
-    LevelRow,
     LevelTable,
     Page,
     PageExample,
@@ -73,57 +72,6 @@ class Spot(NamedTuple):
 
     place: Place
     text: str
-
-
-class TableRow(LevelRow, frozen=True):
-    """A row with what its table has.
-
-    Attributes:
-        label: of the table.
-        columns: what its cells hold.
-    """
-
-    label: str = ""
-    columns: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """`4_1/InputTensor`."""
-        return f"{self.label}/{self.tensor}"
-
-    @property
-    def by_column(self) -> dict[str, Quoted]:
-        """The cells by what they hold."""
-        return dict(zip(self.columns, self.cells, strict=False))
-
-    def quoted(self, column: str) -> Quoted:
-        """The cell of a column, or the row's first one where it has lost it."""
-        return self.by_column.get(column, self.cells[0])
-
-
-@dataclass(frozen=True)
-class Table:
-    """A level's table; `rows` has the first row of each tensor.
-
-    Attributes:
-        label: of its level and, where it has one, its variant: `4_1`, `4_1 (MIN and MAX)`.
-        level: None where there is none of this label.
-        table: as it stands on the page.
-        every_row: its rows, in the page's order.
-    """
-
-    label: str
-    level: Level | None
-    table: LevelTable
-    every_row: tuple[TableRow, ...]
-
-    @cached_property
-    def rows(self) -> dict[str, TableRow]:
-        return {row.tensor: row for row in reversed(self.every_row)}
-
-    @property
-    def heading(self) -> Quoted:
-        return self.table.heading
 
 
 @dataclass(frozen=True)
@@ -317,33 +265,38 @@ class PageSubject:
         return None
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
-        """All tables that name a level, in the page's order.
+    def every_table(self) -> tuple[LevelTable, ...]:
+        """The tables of the page under their levels, as far as they have one.
 
         Under no level, the only table of the page, or of its variant, holds from the operator's introduction on.
         """
         variants = Counter(map(_variant, self.page.tables))
-        introduced = "" if self.introduced_in is None else self.introduced_in[0]
-        tables = (_table(table, introduced if variants[_variant(table)] == 1 else "") for table in self.page.tables)
-        return tuple(table for table in tables if table is not None)
+        introduced = None if self.introduced_in is None else self.introduced_in[0]
 
-    @property
-    def rows(self) -> Iterator[TableRow]:
-        """The rows of all these tables."""
-        return (row for table in self.tables for row in table.every_row)
+        def level(table: LevelTable) -> str | None:
+            named = (*levels_in(table.heading.english), table.level)
+            return next(filter(None, named), introduced if variants[_variant(table)] == 1 else None)
+
+        return tuple(msgspec.structs.replace(table, level=level(table)) for table in self.page.tables)
 
     @cached_property
-    def table_at(self) -> dict[Level, Table]:
+    def tables(self) -> tuple[LevelTable, ...]:
+        """All tables that have a level, existing or not, in the page's order."""
+        return tuple(table for table in self.every_table if table.level is not None)
+
+    @cached_property
+    def table_at(self) -> dict[Level, LevelTable]:
         """The first table of each level that exists, from the lowest level on; none where levels have variants."""
         return self.series[0] if len(self.series) == 1 else {}
 
     @cached_property
-    def series(self) -> tuple[dict[Level, Table], ...]:
+    def series(self) -> tuple[dict[Level, LevelTable], ...]:
         """For each variant, the first table of each level that exists, from the lowest level on."""
-        first: dict[str, dict[Level, Table]] = {}
+        first: dict[str, dict[Level, LevelTable]] = {}
         for table in self.tables:
-            if table.level is not None:
-                first.setdefault(_variant(table.table), {}).setdefault(table.level, table)
+            level = level_of(table.level)
+            if level is not None:
+                first.setdefault(_variant(table), {}).setdefault(level, table)
         return tuple(dict(sorted(tables.items())) for tables in first.values())
 
     @cached_property
@@ -465,27 +418,16 @@ def sentences(text: str) -> list[str]:
     return re.split(r"(?<=[。！？])|(?<=[.!?])\s+", text)
 
 
-def level_of(label: str) -> Level | None:
+def level_of(label: str | None) -> Level | None:
     """The level with a label; None where there is none."""
     try:
-        return Level.parse(label)
+        return None if label is None else Level.parse(label)
     except ValueError:
         return None
 
 
 def _variant(table: LevelTable) -> str:
     return "" if table.variant is None else table.variant.english
-
-
-def _table(table: LevelTable, otherwise: str) -> Table | None:
-    """A table under its level, `otherwise` where its heading names none; None where that is "" too."""
-    named = (*levels_in(table.heading.english), table.level, otherwise)
-    level = next(filter(None, named), "")
-    if not level:
-        return None
-    label = f"{level} ({_variant(table)})" if table.variant is not None else level
-    rows = (TableRow(**msgspec.structs.asdict(row), label=label, columns=table.columns) for row in table.rows)
-    return Table(label, level_of(level), table, tuple(rows))
 
 
 def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:

@@ -14,11 +14,9 @@ from dml_conformance.documents.check.subject import (
     DIMENSION_COUNT,
     PageSubject,
     Spot,
-    Table,
-    TableRow,
     sentences,
 )
-from dml_conformance.documents.read.model import Quoted
+from dml_conformance.documents.read.model import LevelRow, LevelTable, Quoted
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.datatypes import DataType
 
@@ -61,9 +59,8 @@ def table_remarks(subject: PageSubject) -> Remarks:
     if not subject.page.tables:
         expected = "a table for each level that changed something"
         yield Remark("tables-missing", "tables", subject.top, "no table that could be read", expected)
-    labelled = {id(table.table) for table in subject.tables}
-    for number, table in enumerate(subject.page.tables, 1):
-        if id(table) not in labelled:
+    for number, table in enumerate(subject.every_table, 1):
+        if table.level is None:
             spot = Spot(table.heading.place, table.heading.text or subject.page.operator)
             expected = "a heading with the level that it starts at"
             yield Remark("table-level", str(number), spot, "a table under no level", expected)
@@ -77,73 +74,75 @@ def table_remarks(subject: PageSubject) -> Remarks:
     yield from _texts(subject)
 
 
-def _header(table: Table) -> Remarks:
-    header = table.table.header
-    columns = [column for column in table.table.columns if column in COLUMN_WORDS]
-    cells = min(max((len(row.cells) for row in table.every_row), default=0), len(columns))
+def _header(table: LevelTable) -> Remarks:
+    header = table.header
+    columns = [column for column in table.columns if column in COLUMN_WORDS]
+    cells = min(max((len(row.cells) for row in table.rows), default=0), len(columns))
     if len(header) < cells:
         spot = Spot((header or (table.heading,))[0].place, cells_text(header) or table.heading.text)
         expected = ", ".join(COLUMN_WORDS[column] for column in columns)
         yield Remark("table-header", table.label, spot, f"{len(header)} header cells over {cells} columns", expected)
 
 
-def _rows(subject: PageSubject, table: Table) -> Remarks:
+def _rows(subject: PageSubject, table: LevelTable) -> Remarks:
     """The rows of one table against the tensors of the structure, and each other."""
     tensors, width = listed(subject.tensors), _usual_width(table)
-    for row in table.every_row:
+    for row in table.rows:
         if subject.tensors and row.tensor not in subject.tensors:
-            yield Remark("row-unknown", row.name, row.cells[0], f"a row for {row.tensor}", f"one of {tensors}")
+            yield Remark("row-unknown", table.path(row), row.cells[0], f"a row for {row.tensor}", f"one of {tensors}")
         for name, count in Counter(row.data_types or ()).items():
             if count > 1:
-                cell, expected = row.quoted("data_types"), "every type once; another one may be meant"
-                yield Remark("type-twice", f"{row.name}/{name}", cell, f"{name}, {count} times", expected)
-        yield from _unreadable_cells(row)
+                cell, expected = table.cell(row, "data_types"), "every type once; another one may be meant"
+                yield Remark("type-twice", f"{table.path(row)}/{name}", cell, f"{name}, {count} times", expected)
+        yield from _unreadable_cells(table, row)
         for cell in row.cells[width:]:
             found = f"{len(row.cells)} cells in a row"
-            yield Remark("cell-unreadable", f"{row.name}/more", cell, found, f"{width} cells")
-    for again in repeated(table.every_row, lambda row: row.tensor):
-        yield Remark("row-twice", again.name, again.cells[0], f"a second row for {again.tensor}", "one row a tensor")
+            yield Remark("cell-unreadable", f"{table.path(row)}/more", cell, found, f"{width} cells")
+    for again in repeated(table.rows, lambda row: row.tensor):
+        found = f"a second row for {again.tensor}"
+        yield Remark("row-twice", table.path(again), again.cells[0], found, "one row a tensor")
     for tensor in subject.tensors:
-        if tensor not in table.rows:
+        if tensor not in table.row_of:
             where, expected = f"{table.label}/{tensor}", f"a row for each of {tensors}"
             yield Remark("row-missing", where, table.heading, f"no row for {tensor}", expected)
-    in_order = [table.rows[tensor] for tensor in subject.tensors if tensor in table.rows]
+    in_order = [table.row_of[tensor] for tensor in subject.tensors if tensor in table.row_of]
     for row, due in misplaced(in_order, lambda row: row.place):
         found = f"the row for {row.tensor} where that for {due.tensor} is due"
-        yield Remark("row-order", row.name, row.cells[0], found, listed(row.tensor for row in in_order))
+        yield Remark("row-order", table.path(row), row.cells[0], found, listed(row.tensor for row in in_order))
 
 
-def _unreadable_cells(row: TableRow) -> Remarks:
+def _unreadable_cells(table: LevelTable, row: LevelRow) -> Remarks:
     read = {"kind": row.kind, "dimension_counts": row.dimension_counts, "data_types": row.data_types}
     for column, value in read.items():
         if not value:
-            cell = row.by_column.get(column)
+            cell = table.cells(row).get(column)
             spot = cell or Spot(row.place, cells_text(row.cells))
             found = "a lost cell" if cell is None else "a cell that cannot be read" if cell.text else "an empty cell"
-            yield Remark("cell-unreadable", f"{row.name}/{column}", spot, found, COLUMN_WORDS[column], "the column")
+            where = f"{table.path(row)}/{column}"
+            yield Remark("cell-unreadable", where, spot, found, COLUMN_WORDS[column], "the column")
 
 
-def _usual_width(table: Table) -> int:
+def _usual_width(table: LevelTable) -> int:
     """Cells of a row of the table: those of its header, or as many as most rows have, if more."""
-    widths = Counter(len(row.cells) for row in table.every_row)
+    widths = Counter(len(row.cells) for row in table.rows)
     usual = widths.most_common(1)[0][0] if widths else 0
-    return max(usual, len(table.table.header), len(COLUMN_WORDS))
+    return max(usual, len(table.header), len(COLUMN_WORDS))
 
 
 def _idle_tables(subject: PageSubject) -> Remarks:
     """Tables that add nothing to the next lower one of their variant, where no rule of the operator starts or ends."""
     rules = () if subject.spec is None else subject.spec.own_rules
-    for lower, higher in (pair for tables in subject.series for pair in pairwise(tables.values())):
-        has_rule = any(higher.level in (rule.since, rule.until) for rule in rules)
+    for (_, lower), (level, higher) in (pair for tables in subject.series for pair in pairwise(tables.items())):
+        has_rule = any(level in (rule.since, rule.until) for rule in rules)
         if _content(lower) == _content(higher) and not has_rule:
             found = f"the table of {higher.label} says what that of {lower.label} does"
             yield Remark("table-idle", higher.label, higher.heading, found, "what the level changed, or no table")
 
 
-def _content(table: Table) -> dict[str, tuple[frozenset[int], frozenset[str]]]:
+def _content(table: LevelTable) -> dict[str, tuple[frozenset[int], frozenset[str]]]:
     return {
         name: (frozenset(row.dimension_counts or ()), frozenset(row.data_types or ()))
-        for name, row in table.rows.items()
+        for name, row in table.row_of.items()
     }
 
 
@@ -157,15 +156,15 @@ _AGREEING: dict[str, tuple[str, Callable[[Iterable[Any]], str]]] = {
 def _agreement(subject: PageSubject) -> Remarks:
     """Tensors that must agree may be the same at every level."""
     for agreement, table in product(subject.agreements, subject.tables):
-        rows = [table.rows[tensor] for tensor in agreement.tensors if tensor in table.rows]
+        rows = [table.row_of[tensor] for tensor in agreement.tensors if tensor in table.row_of]
         column, told = _AGREEING.get(agreement.property, ("", listed))
         for row in rows[1:] if column else ():
             first, own = (set(getattr(one, column) or ()) for one in (rows[0], row))
             if first and own and first != own:
                 yield Remark(
                     "row-agreement",
-                    f"{row.name}/{agreement.property}",
-                    row.quoted(column),
+                    f"{table.path(row)}/{agreement.property}",
+                    table.cell(row, column),
                     f"{told(own ^ first)} in the row of {row.tensor} or of {rows[0].tensor}, not in both",
                     f"as for {rows[0].tensor}: {told(first)}",
                     f"they must have the same {agreement.property}: {agreement.quoted.english}",
@@ -176,7 +175,8 @@ def _texts(subject: PageSubject) -> Remarks:
     """Sentences that demand data types of their tensor alone, at every level and in every case, and the rows."""
     for member in subject.page.members:
         name = member.name.english
-        rows = [row for row in subject.rows if row.tensor == name and any(map(is_data_type, row.data_types or ()))]
+        of_all = (row for table in subject.tables for row in table.rows if row.tensor == name)
+        rows = [row for row in of_all if any(map(is_data_type, row.data_types or ()))]
         for quoted in member.text:
             demanded = _demanded_types(subject, name, quoted)
             row = next((row for row in rows if demanded and demanded.isdisjoint(row.data_types or ())), None)

@@ -79,7 +79,7 @@ def known_names(page: Page) -> frozenset[str]:
 
 
 def _row_faults(table: LevelTable, row: LevelRow) -> Remarks:
-    label, cells = table.level or table.heading.english, dict(zip(table.columns, row.cells, strict=False))
+    label, cells = table.level or table.heading.english, table.cells(row)
     subject = f"{label}/{cells['tensor'].english if 'tensor' in cells else row.tensor}"
     shown = level_row(row.cells, table.columns, as_shown=True)
     for column, cell in cells.items():

@@ -191,6 +191,28 @@ class LevelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     rows: tuple[LevelRow, ...]
     variant: Quoted | None = None
 
+    @property
+    def label(self) -> str:
+        """Its level and, where it has one, its variant: `4_1`, `4_1 (MIN and MAX)`."""
+        return f"{self.level}" if self.variant is None else f"{self.level} ({self.variant.english})"
+
+    @property
+    def row_of(self) -> dict[str, LevelRow]:
+        """The first row of each tensor."""
+        return {row.tensor: row for row in reversed(self.rows)}
+
+    def path(self, row: LevelRow) -> str:
+        """`4_1/InputTensor`."""
+        return f"{self.label}/{row.tensor}"
+
+    def cells(self, row: LevelRow) -> dict[str, Quoted]:
+        """The cells of one of its rows by what they hold."""
+        return dict(zip(self.columns, row.cells, strict=False))
+
+    def cell(self, row: LevelRow, column: str) -> Quoted:
+        """The cell of a column, or the row's first one where it has lost it."""
+        return self.cells(row).get(column, row.cells[0])
+
 
 class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A value printed in an example.

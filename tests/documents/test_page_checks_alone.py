@@ -332,14 +332,6 @@ FAULTS: list[tuple[str, Page]] = [
     ("older-edition:4_1", without_levels(G, "4_1")),
     ("older-edition:3_0", without_levels(G, "4_1", "3_0")),
     ("newer-edition:6_4", edited(G, tables=(table("6_4", G.tables[0].rows), *G.tables))),
-    (
-        "registry-row:4_1/IndicesTensor",
-        edited(
-            E,
-            declarations=(E.declarations[0], *E.declarations[2:]),
-            tables=tuple(msgspec.structs.replace(t, rows=(t.rows[0], t.rows[2])) for t in E.tables),
-        ),
-    ),
     ("registry-kind:4_1/InputTensor", change_row(G, "4_1", "InputTensor", kind="Output")),
     ("registry-kind:4_0/BiasTensor", change_row(C, "4_0", "BiasTensor", kind="Input")),
     ("registry-dimension-counts:1_0/InputTensor", change_row(G, "1_0", "InputTensor", counts=[3, 4])),

@@ -125,7 +125,7 @@ BiasTensor {kind} 1 to 8 INT8, UINT8
 def test_what_a_row_says_is_read_by_its_original_for_the_checks() -> None:
     heading = "## Tensor support\n\n### DML_FEATURE_LEVEL_2_1 and above\n\n"
     page = parsed(START + heading + rows_of(f"A | {beside('Ввод', 'Optional input')} | | 4 | INT8"))
-    (row,) = PageSubject.of(page).rows
+    ((row,),) = (table.rows for table in PageSubject.of(page).tables)
     assert (row.kind, row.optional, row.array) == ("Input", True, False)
 
 
