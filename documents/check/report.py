@@ -21,7 +21,7 @@ from dml_conformance.documents.check.model import (
     findings,
 )
 from dml_conformance.documents.check.registry_checks import registry_remarks
-from dml_conformance.documents.check.subject import PageSubject, Spot
+from dml_conformance.documents.check.subject import PageSubject, Spot, level_of
 from dml_conformance.documents.check.table_checks import table_remarks
 from dml_conformance.documents.check.translation import translation_remarks
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
@@ -63,7 +63,8 @@ class PageFindings(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, page: Page, findings: Iterable[PageFinding]) -> PageFindings:
         """What was found on a page."""
-        levels = dict.fromkeys(str(table.level) for table in PageSubject.of(page).tables if table.level is not None)
+        known = (level_of(table.level) for table in PageSubject.of(page).tables)
+        levels = dict.fromkeys(level.label for level in known if level is not None)
         own = {name: getattr(page, name) for name in cls.__struct_fields__ if name in page.__struct_fields__}
         shown = {**own, "levels": tuple(levels), "examples": len(page.examples), "findings": tuple(findings)}
         return cls(has_original=page.has_original, **shown)
@@ -161,13 +162,9 @@ def check_page(page: Page) -> list[PageFinding]:
     return _in_order(findings(page, chain.from_iterable(remarks(subject) for remarks in _ALONE)))
 
 
-def check_translation(page: Page) -> list[PageFinding]:
-    """What a page changes of the English original that it carries."""
-    return list(findings(page, translation_remarks(page)))
-
-
 def _check(page: Page) -> list[PageFinding]:
-    found = [*check_page(page), *check_translation(page)]
+    """One page against all that it can be held against."""
+    found = [*check_page(page), *findings(page, translation_remarks(page))]
     left = len(found) - MOST_FINDINGS
     if left > 0:
         most_serious = sorted(found, key=lambda finding: [*Severity].index(finding.severity))

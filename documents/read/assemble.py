@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from textwrap import dedent
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.examples import Call, Figure, read_figure, whole_examples
@@ -74,6 +75,7 @@ class _Assembler:
         self.code_blocks: list[CodeBlock] = []
         self.passages: list[Passage] = []
         self.heading: Piece | None = None  # the last one, until an example has taken it
+        self.examples: Piece | None = None  # the heading of their section, which is the title of none
         self.variant: Piece | None = None  # the heading that the tables below it are a variant by
         self.tensors: frozenset[str] = frozenset()
 
@@ -171,6 +173,9 @@ class _Assembler:
         if block.level <= 2 or section == "support":
             self.variant = piece if block.level > 2 else None
         self.heading = piece
+        is_first = self.section == "examples" and all(p.section != "examples" for p in self.passages)
+        if is_first and words.example_number(piece.english) is None:
+            self.examples = piece
         self._passage(self._part, "heading", piece)
 
     @property
@@ -208,8 +213,8 @@ class _Assembler:
             case Paragraph() if following.is_item and self.section == "availability":
                 return "constraints"
             case Paragraph() if self.members and not self.sections["availability"]:
-                only = self._paragraphs_from(index + 1)
-                if len(only) == 1 and len(words.levels_in(only[0].pieces[-1].text)) == 1:
+                is_alone = not isinstance((*self.blocks[index + 2 : index + 3], None)[0], Paragraph)
+                if is_alone and len(words.levels_in(following.pieces[-1].text)) == 1:
                     return "availability"
             case Heading():
                 after, last = (*self.blocks[index + 2 : index + 4], None, None)[:2]
@@ -220,14 +225,6 @@ class _Assembler:
                 if self.members and not self.tables and isinstance(after, Code):
                     return "examples"
         return None
-
-    def _paragraphs_from(self, index: int) -> list[Paragraph]:
-        found = []
-        for block in self.blocks[index : index + 3]:
-            if not isinstance(block, Paragraph):
-                break
-            found.append(block)
-        return found
 
     def _field_heading(self, block: FieldHeading, index: int) -> None:
         follows = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
@@ -255,7 +252,7 @@ class _Assembler:
         self.code_blocks.append(
             CodeBlock(
                 section=self.section,
-                text=_without_common_indent(block.content.text),
+                text=dedent(block.content.text),
                 role=self._role(block),
                 place=place_of(self.document, block.content),
             )
@@ -289,7 +286,7 @@ class _Assembler:
         title = section = None
         number = 0 if is_figure else None
         if self.section == "examples":
-            if self.heading is not None and not self._is_section_heading():
+            if self.heading is not None and self.heading is not self.examples:
                 title, self.heading = self.heading, None
                 self.titles += 1
                 number = words.example_number(title.text) or words.example_number(title.english)
@@ -308,16 +305,9 @@ class _Assembler:
         is_read = len(block.content.text) <= _LONGEST_EXAMPLE
         return read_figure(block.content, self.document, self.tensors) if is_read else Figure({}, (), ())
 
-    def _is_section_heading(self) -> bool:
-        """Whether the last heading is that of the examples themselves."""
-        assert self.heading is not None
-        if words.example_number(self.heading.english) is not None:
-            return False
-        first = next((p for p in self.passages if p.section == "examples"), None)
-        return first is not None and first.quoted == self.heading.quoted(self.document)
-
     def _grid(self, block: Grid) -> None:
-        is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and _width(block) > 2)
+        width = max(len(row) for row in (block.header, *block.rows))
+        is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and width > 2)
         if is_table and self.heading is not None:
             self.tables.append(read_table(self.heading, self.variant, block, self.document))
         for row in (block.header, *block.rows):
@@ -373,13 +363,3 @@ def _type_of(pieces: Sequence[Piece]) -> str | None:
     if word in words.TYPE_WORDS or _C_TYPE.fullmatch(kind.strip()):
         return one_spelling(kind)
     return None
-
-
-def _width(grid: Grid) -> int:
-    return max(len(row) for row in (grid.header, *grid.rows))
-
-
-def _without_common_indent(text: str) -> str:
-    lines = text.split("\n")
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "\n".join(line[indent:] for line in lines)

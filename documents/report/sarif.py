@@ -42,29 +42,23 @@ def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
     """
     root = Path.cwd() if root is None else root
     rules = {check.name: i for i, check in enumerate(checked.checks)}
+    driver = {
+        "name": "dml-conformance",
+        "semanticVersion": suite_version(),
+        "rules": [_rule(check) for check in checked.checks],
+    }
+    notifications = [
+        *(_notification(failure.path, failure.problem, "error", root) for failure in checked.failures),
+        *(_notification(passed.path, passed.reason, "note", root) for passed in checked.skipped),
+    ]
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {
-                    "driver": {
-                        "name": "dml-conformance",
-                        "semanticVersion": suite_version(),
-                        "rules": [_rule(check) for check in checked.checks],
-                    }
-                },
+                "tool": {"driver": driver},
                 "invocations": [
-                    {
-                        "executionSuccessful": not checked.failures,
-                        "toolExecutionNotifications": [
-                            *(
-                                _notification(failure.path, failure.problem, "error", root)
-                                for failure in checked.failures
-                            ),
-                            *(_notification(passed.path, passed.reason, "note", root) for passed in checked.skipped),
-                        ],
-                    }
+                    {"executionSuccessful": not checked.failures, "toolExecutionNotifications": notifications}
                 ],
                 "columnKind": "unicodeCodePoints",  # 3.14.17
                 "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that the command ran in."}}},
@@ -91,36 +85,22 @@ def _rule(check: Check) -> Json:
 
 
 def _result(finding: PageFinding, rule: int, root: Path, ignore_known: bool) -> Json:
+    region = {"startLine": finding.place.line, "startColumn": finding.place.column}
     result: Json = {
         "ruleId": finding.check,
         "ruleIndex": rule,
         "level": str(finding.severity),
         "message": {"text": _message(finding)},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": _location(finding.path, root),
-                    "region": {"startLine": finding.place.line, "startColumn": finding.place.column},
-                }
-            }
-        ],
+        "locations": [{"physicalLocation": {"artifactLocation": _location(finding.path, root), "region": region}}],
         "partialFingerprints": {FINGERPRINT: f"{_location(finding.path, root)['uri']}:{finding.id}"},
         "properties": {
             "finding": finding.id,
-            "fragment": finding.fragment,
-            "found": finding.found,
-            "expected": finding.expected,
-            "why": finding.why,
-            "against": finding.against,
+            **{name: getattr(finding, name) for name in ("fragment", "found", "expected", "why", "against")},
         },
     }
     if finding.erratum:
         erratum = errata()[finding.erratum]
-        result["properties"] |= {
-            "erratum": erratum.id,
-            "proposal": erratum.proposal,
-            "address": erratum.source.url,
-        }
+        result["properties"] |= {"erratum": erratum.id, "proposal": erratum.proposal, "address": erratum.source.url}
         if ignore_known:
             reason = f"Known erratum {erratum.id} ({erratum.resolution}): {erratum.finding}"
             result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]  # 3.35

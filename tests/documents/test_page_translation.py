@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from page_factories import gather, quoted, table, translated_row
+from pages_support import check_translation
 from places import TESTS
 
 from dml_conformance.documents.check import translation_text
 from dml_conformance.documents.check.identifiers import likeness
 from dml_conformance.documents.check.model import Severity, checks
-from dml_conformance.documents.check.report import check_translation
 from dml_conformance.documents.read import read_page
 from dml_conformance.documents.read.model import FieldSection, LevelRow, Page, Passage, Place, Quoted
 

@@ -312,7 +312,7 @@ def test_code_that_is_too_long_to_be_an_example_is_kept_and_its_start_named() ->
 
 def test_code_loses_the_indentation_that_all_its_lines_share() -> None:
     page = parsed(f"{START}```\n    for i:\n\n      x\n    y\n```\n\n```\n  \n   \n```\n")
-    assert [block.text for block in page.code_blocks] == ["for i:\n\n  x\ny", "  \n   "]
+    assert [block.text for block in page.code_blocks] == ["for i:\n\n  x\ny", "\n"]
 
 
 # Examples

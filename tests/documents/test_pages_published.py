@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pages_support import REAL, at, first_word, placed
+from pages_support import REAL, at, check_translation, first_word, placed
 
 from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.check.model import Severity
-from dml_conformance.documents.check.report import check_page, check_translation
+from dml_conformance.documents.check.report import check_page
 from dml_conformance.documents.read import Page, read_page
 from dml_conformance.documents.read.model import Form, Place
 

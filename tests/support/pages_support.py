@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from places import SHARED, TESTS
 
+from dml_conformance.documents.check import check_pages
+from dml_conformance.documents.check.model import PageFinding
 from dml_conformance.documents.read import Page, parse_page
 from dml_conformance.documents.read.model import Place
 
@@ -29,6 +31,11 @@ def parsed(text: str, path: str = "page") -> Page:
 def at(text: str, place: Place) -> str:
     """What stands at a place, to the end of its line."""
     return text.split("\n")[place.line - 1][place.column - 1 :]
+
+
+def check_translation(page: Page) -> list[PageFinding]:
+    """What a page changes of the English original that it carries."""
+    return [finding for finding in check_pages([page]).findings if finding.against == "original"]
 
 
 def beside(text: str, original: str) -> str:
