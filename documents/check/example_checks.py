@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -202,22 +202,11 @@ def _about(subject: PageSubject, name: str, member: FieldSection) -> Iterator[Qu
 
 
 def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
-    spot = Spot(place, _title(example))
-    return Remark(
-        "example-missing",
-        f"{example.number}/{name}",
-        spot,
-        f"nothing is printed for {name}",
-        f"a value for {name}",
-        why,
-    )
-
-
-def _title(example: WorkedExample) -> str:
-    """The example's title, else the label of its first tensor."""
-    if example.example.title is not None:
-        return example.example.title.text
-    return example.example.tensors[0].label.text if example.example.tensors else f"example {example.number}"
+    """At its title, else at the label of its first tensor."""
+    titles = (example.example.title, *(tensor.label for tensor in example.example.tensors))
+    title = next((title.text for title in titles if title is not None), f"example {example.number}")
+    found, expected = f"nothing is printed for {name}", f"a value for {name}"
+    return Remark("example-missing", f"{example.number}/{name}", Spot(place, title), found, expected, why)
 
 
 def storable(value: Any, data_type: DataType) -> bool:
@@ -230,17 +219,24 @@ def storable(value: Any, data_type: DataType) -> bool:
     return limits.min <= value <= limits.max and value == int(value)
 
 
-def _disallowed(example: WorkedExample, table: LevelTable) -> Iterator[tuple[str, str]]:
-    """The (tensor, property) pairs of an example that a table does not allow; what cannot be read allows all."""
-    for name in example.tensors:
-        row = table.row_of.get(name)
-        if row is None:
-            continue
-        data_type, sizes = example.data_types.get(name), example.sizes.get(name)
+class _Breach(NamedTuple):
+    """What a table does not allow of an example's tensor."""
+
+    tensor: str
+    property: str
+    found: str
+    allowed: str
+
+
+def _breaches(example: WorkedExample, table: LevelTable) -> Iterator[_Breach]:
+    """What a table does not allow of an example; what cannot be read allows all."""
+    for name, row in ((name, table.row_of[name]) for name in example.tensors if name in table.row_of):
+        data_type, sizes = example.data_types.get(name, ""), example.sizes.get(name, ())
         if row.data_types and data_type in DataType.__members__ and data_type not in row.data_types:
-            yield name, DATA_TYPE
-        if row.dimension_counts and sizes is not None and len(sizes) not in row.dimension_counts:
-            yield name, DIMENSION_COUNT
+            yield _Breach(name, DATA_TYPE, data_type, types_text(row.data_types))
+        if row.dimension_counts and name in example.sizes and len(sizes) not in row.dimension_counts:
+            found = f"{len(sizes)} dimension{'' if len(sizes) == 1 else 's'}"
+            yield _Breach(name, DIMENSION_COUNT, found, counts_text(row.dimension_counts))
 
 
 def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
@@ -248,37 +244,27 @@ def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
 
     Pages seldom say from when on an example holds, so that one of a later level is no fault.
     """
-    wrong = {level: list(_disallowed(example, table)) for level, table in subject.table_at.items()}
+    wrong = {level: list(_breaches(example, table)) for level, table in subject.table_at.items()}
     introduced = None if subject.introduced_in is None else level_of(subject.introduced_in[0])
     allowing = [level for level, of_level in wrong.items() if not of_level]
     if wrong and not allowing:
         level, newest = list(subject.table_at.items())[-1]
-        for name, prop in wrong[level]:
-            row = newest.row_of[name]
-            if prop == DATA_TYPE:
-                found, expected = example.data_types[name], types_text(row.data_types or ())
-            else:
-                found, expected = f"{len(example.sizes[name])} dimensions", counts_text(row.dimension_counts or ())
+        for name, prop, found, expected in wrong[level]:
             spot, why = _property_spot(example.tensors[name], prop), f"the table of {newest.label}, and the lower ones"
             yield Remark("example-table", f"{example.number}/{name}.{prop}", spot, found, expected, why)
     elif introduced is not None and wrong.get(introduced) and min(allowing) > introduced and not example.is_figure:
-        first, prop = wrong[introduced][0]
-        of_them = "; ".join(_property_text(example, *pair) for pair in wrong[introduced])
+        first = wrong[introduced][0]
+        of_them = "; ".join(
+            f"{name} {'is' if prop == DATA_TYPE else 'has'} {found}" for name, prop, found, _ in wrong[introduced]
+        )
         yield Remark(
             "example-level",
             str(example.number),
-            _property_spot(example.tensors[first], prop),
+            _property_spot(example.tensors[first.tensor], first.property),
             f"no descriptor of {subject.table_at[introduced].label}: {of_them}",
             f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
             f"the operator was introduced in {introduced}",
         )
-
-
-def _property_text(example: WorkedExample, name: str, prop: str) -> str:
-    if prop == DATA_TYPE:
-        return f"{name} is {example.data_types[name]}"
-    count = len(example.sizes[name])
-    return f"{name} has {count} dimension{'s' if count != 1 else ''}"
 
 
 def _disagreement(subject: PageSubject) -> Remarks:

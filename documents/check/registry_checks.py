@@ -159,34 +159,31 @@ def _row(subject: PageSubject, field: Field, known: Support, table: LevelTable, 
         yield Remark("registry-kind", where, cell, row.kind or "", kind)
     elif row.kind and is_english and field.optional and not row.optional:
         yield Remark("registry-kind", where, cell, row.kind, f"Optional {kind.lower()}")
-    if _other_counts(row, known):
-        found, expected = map(counts_text, (row.dimension_counts or (), known.dimension_counts))
-        yield Remark("registry-dimension-counts", where, table.cell(row, "dimension_counts"), found, expected)
-    if _other_types(row, known):
-        has, types = set(row.data_types or ()), {data_type.name for data_type in known.data_types}
-        differing = (("no", types - has), ("has", has - types))
+    for column, (found, expected) in _unlike(row, known).items():
+        yield Remark(f"registry-{column.replace('_', '-')}", where, table.cell(row, column), found, expected)
+
+
+def _unlike(row: LevelRow, known: Support) -> dict[str, tuple[str, str]]:
+    """The columns in which a row has something, and something else than is known: what it says, and what is known."""
+    counts, types = set(row.dimension_counts or ()), set(row.data_types or ())
+    known_types = {data_type.name for data_type in known.data_types}
+    unlike = {}
+    if counts and counts != known.dimension_counts:
+        unlike["dimension_counts"] = counts_text(counts), counts_text(known.dimension_counts)
+    if types and types != known_types:
+        differing = (("no", known_types - types), ("has", types - known_types))
         found = "; ".join(f"{word} {types_text(names)}" for word, names in differing if names)
-        yield Remark("registry-data-types", where, table.cell(row, "data_types"), found, types_text(types))
+        unlike["data_types"] = found, types_text(known_types)
+    return unlike
 
 
 def _nearest(table: LevelTable, known: Iterable[Mapping[str, Support]]) -> Mapping[str, Support]:
     """Of what is known of a page's table, that which is most like it: a level may have several, each for functions."""
 
     def differing(rows: Mapping[str, Support]) -> int:
-        pairs = [(row, rows[name]) for name, row in table.row_of.items() if name in rows]
-        return sum(_other_counts(*pair) + _other_types(*pair) for pair in pairs)
+        return sum(len(_unlike(row, rows[name])) for name, row in table.row_of.items() if name in rows)
 
     return min(known, key=differing, default={})
-
-
-def _other_counts(row: LevelRow, known: Support) -> bool:
-    """Whether a row has dimension counts, and others than are known."""
-    return bool(row.dimension_counts) and known.dimension_counts != set(row.dimension_counts or ())
-
-
-def _other_types(row: LevelRow, known: Support) -> bool:
-    """Whether a row has data types, and others than are known."""
-    return bool(row.data_types) and {data_type.name for data_type in known.data_types} != set(row.data_types or ())
 
 
 def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:

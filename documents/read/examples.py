@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"""
     (?P<skip>\s+|//[^\n]*|/\*.*?\*/)
   | (?P<number>[+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?))[fF]?(?![\w.])
-  | (?P<name>[+-]?[^\W\d]\w*(?:\.[^\W\d]\w*)*)
+  | (?P<name>[+-]?[^\W\d]\w*(?:\[\d+\](?=\s*[:=]|\.))?(?:\.[^\W\d]\w*)*)
   | (?P<other>.)
     """,
     re.VERBOSE | re.DOTALL,
@@ -165,28 +165,20 @@ class _FigureReader:
             elif self.tokens[self.at].text in ("[", "{") and self.tensors and _VALUES not in self.tensors[-1][1]:
                 self.tensors[-1][1][_VALUES] = self._value("unreadable-values")
             elif not self._labelled_values():
-                self._skip_line()
+                what = "this part of the example is neither an attribute, a tensor nor its values"
+                self._problem("unreadable-example-line", what, self.tokens[self.at])
+                self._to_line_end()
         return Figure(self.attributes, tuple(_tensor(*tensor) for tensor in self.tensors), tuple(self.problems))
 
     def _is_entry(self) -> bool:
-        return self._name_length() > 0
-
-    def _name_length(self) -> int:
-        """How many tokens the name of an entry has that starts here; 0 where none does."""
-        kinds = [token.kind for token in self.tokens[self.at : self.at + 4]]
-        texts = [token.text for token in self.tokens[self.at : self.at + 6]]
-        if kinds[0] != "name":
-            return 0
-        is_element = texts[1:4:2] == ["[", "]"] and kinds[2] == "number"
-        length = 4 if is_element else 1
-        return length if len(texts) > length + 1 and texts[length] in (":", "=") else 0
+        """Whether the name of an entry starts here, and something is left for its value."""
+        is_name = self.tokens[self.at].kind == "name" and self.at + 2 < len(self.tokens)
+        return is_name and self.tokens[self.at + 1].text in (":", "=")
 
     def _name(self) -> Token:
         """The name of the entry that starts here; the reader goes on to its value."""
-        length = self._name_length()
-        start, end = self.tokens[self.at].start, self.tokens[self.at + length - 1].end
-        self.at += length + 1
-        return Token("name", self.content.text[start:end], start, end)
+        self.at += 2
+        return self.tokens[self.at - 2]
 
     def _entry(self) -> None:
         name = self._name()
@@ -255,16 +247,9 @@ class _FigureReader:
 
     def _new_tensor(self, token: Token, label: str) -> _Printed:
         printed = self.last_named[label] = {}
-        self.tensors.append((self._label(token, label), printed))
+        text = self.content.text[token.start : token.start + len(label)]
+        self.tensors.append((Quoted(text, self._place(token)), printed))
         return printed
-
-    def _label(self, token: Token, text: str) -> Quoted:
-        return Quoted(self.content.text[token.start : token.start + len(text)], self._place(token))
-
-    def _skip_line(self) -> None:
-        what = "this part of the example is neither an attribute, a tensor nor its values"
-        self._problem("unreadable-example-line", what, self.tokens[self.at])
-        self._to_line_end()
 
     def _to_line_end(self) -> None:
         self.at += 1
