@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice, takewhile
 from pathlib import PurePath
 
+from dml_conformance.documents.check.identifiers import name_meant
 from dml_conformance.documents.check.model import Fragment, Remark, Remarks, listed, misplaced, repeated
 from dml_conformance.documents.check.subject import (
     Mention,
@@ -40,7 +40,7 @@ _QUALIFIED = re.compile(r"([A-Za-z]+)\.([A-Z][a-z]+)(?![A-Za-z0-9_])", re.ASCII)
 # How alike a word and a name must be for the name to be meant, 1 being the same; behind a field's dot stands a name.
 _ALIKE, _ALIKE_BEHIND_A_DOT = 0.9, 0.8
 _LONGEST_AND = 6  # characters of the longest "and" of a language, with its spaces
-_MOST_WORDS, _MOST_NAMES, _LONGEST_NAME = 2_000, 500, 60
+_MOST_WORDS, _MOST_NAMES = 2_000, 500
 
 
 def field_remarks(subject: PageSubject) -> Remarks:
@@ -193,7 +193,7 @@ def _unknown_names(subject: PageSubject) -> Remarks:
 
 def _is_of_other(tensor: str, text: str, subject: PageSubject) -> bool:
     """Whether a text that names a tensor names another operator with it, as those on gradients do the forward one."""
-    if get_close_matches(tensor, subject.tensors, 1, _ALIKE):
+    if name_meant(tensor, subject.tensors, _ALIKE):
         return False  # misspelt rather
     named = {match[1] or match[2] for match in _OTHER_OPERATOR.finditer(text)}
     return bool(named - {subject.page.operator}) or re.search(re.escape(tensor) + _OPERATION, text) is not None
@@ -207,7 +207,8 @@ def _misspelt_names(subject: PageSubject) -> Remarks:
     anything between them, as in text that has lost its markup. `WindowSize` is one of the `WindowSizes`. What is set as
     a name and is the end of one field's, as `ScaleY` of `SpatialScaleY`, is that field.
     """
-    known = [*subject.field_names, *TENSOR_FIELDS]
+    properties = tuple(TENSOR_FIELDS)
+    known = (*subject.field_names, *properties)
     longest_first = sorted((*known, "Tensor"), key=len, reverse=True)
     names = re.compile(rf"(?:(?>{'|'.join(map(re.escape, longest_first))}))+s?")
     entries = {name.removesuffix("s") for name, field in subject.fields.items() if field.is_array}
@@ -221,21 +222,20 @@ def _misspelt_names(subject: PageSubject) -> Remarks:
                 meant[name], words[name] = whole[0], (name, known, _ALIKE)
         for field, prop in _QUALIFIED.findall(text):
             if field in subject.fields:
-                words[f"{field}.{prop}"] = (prop, list(TENSOR_FIELDS), _ALIKE_BEHIND_A_DOT)
+                words[f"{field}.{prop}"] = (prop, properties, _ALIKE_BEHIND_A_DOT)
         for word, (name, candidates, alike) in words.items():
-            if word not in meant and len(meant) < _MOST_WORDS and len(name) <= _LONGEST_NAME:
+            if word not in meant and len(meant) < _MOST_WORDS:
                 is_right = names.fullmatch(name) or (candidates is known and name in entries)
-                close = [] if is_right else get_close_matches(name, candidates, 1, alike)
-                meant[word] = close[0] if close else ""
+                meant[word] = "" if is_right else name_meant(name, candidates, alike)
             is_marked = word in (*quoted.marked, *quoted.original_marked)
             if meant.get(word) and not (is_marked and _TENSOR_NAME.fullmatch(word.partition(".")[0])):
                 yield Remark("name-misspelt", word, quoted, word, meant[word])
     formulas = [block for block in subject.page.code_blocks if block.role in ("formula", "pseudocode")]
     in_code = {word: block for block in reversed(formulas) for word in _CAMEL_CASE.findall(block.text)}
     for word, block in islice(in_code.items(), _MOST_NAMES):
-        close = [] if word in known or word in entries else get_close_matches(word, subject.field_names, 1, _ALIKE)
-        if close:
-            yield Remark("name-misspelt", word, block, word, close[0])
+        right = "" if word in (*known, *entries) else name_meant(word, subject.field_names, _ALIKE)
+        if right:
+            yield Remark("name-misspelt", word, block, word, right)
 
 
 def _unknown_enumerators(subject: PageSubject) -> Remarks:
@@ -261,15 +261,13 @@ def _known_names() -> tuple[str, ...]:
     return (*enumerations(), *values, *(f"DML_OPERATOR_{name}" for name in operators()))
 
 
-@lru_cache(maxsize=4 * _MOST_NAMES)
 def _enumerator_meant(name: str) -> str:
     """What should stand there; "" where the name is right, or may be."""
-    if name in _known_names() or len(name) > _LONGEST_NAME:
-        return ""
-    if close := get_close_matches(name, _known_names(), 1, _ALIKE):
-        return close[0]
     of = next((known for known in enumerations() if name.startswith(f"{known}_")), None)
-    return "" if of is None else f"one of {listed(f'{of}_{value}' for value in enumerations()[of].enum.__members__)}"
+    if of is None or name in _known_names():
+        return name_meant(name, _known_names(), _ALIKE)
+    one_of = f"one of {listed(f'{of}_{value}' for value in enumerations()[of].enum.__members__)}"
+    return name_meant(name, _known_names(), _ALIKE) or one_of
 
 
 def _prose(subject: PageSubject) -> Iterator[Quoted]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,6 +40,7 @@ _FILE_NAME = re.compile(r"[A-Za-z]\w*\.(?:h|hpp|dll|lib|exe|md)")
 _CYRILLIC_LETTERS = "абвгдеёжзийклмнопрстуфхцчшщъыьэюя"
 _SOUNDS = "a,b,v,g,d,e,e,zh,z,i,y,k,l,m,n,o,p,r,s,t,u,f,h,c,ch,sh,sch,,y,,e,yu,ya"
 _CYRILLIC = dict(zip(_CYRILLIC_LETTERS, _SOUNDS.split(","), strict=True))
+_LONGEST_NAME = 60
 ALIKE = 0.75  # how alike a romanised word and a name must be; 1 is the same
 
 
@@ -162,6 +163,13 @@ def likeness(word: str, name: str) -> float:
         return 0.0
     ratio = SequenceMatcher(None, sound, wanted, autojunk=False).ratio()
     return ratio if ratio >= ALIKE else 0.0
+
+
+@lru_cache(maxsize=1 << 14)
+def name_meant(word: str, known: tuple[str, ...], alike: float) -> str:
+    """The known name that a word almost is; "" for one that is known, that is like none, or too long for a name."""
+    is_none = word in known or len(word) > _LONGEST_NAME
+    return "" if is_none else next(iter(get_close_matches(word, known, 1, alike)), "")
 
 
 def dotted_runs(text: str, length: int) -> Iterable[tuple[tuple[str, ...], str]]:

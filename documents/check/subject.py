@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from dml_conformance.documents.check.formulas import (
     formula_in_code,
     formula_in_prose,
 )
+from dml_conformance.documents.check.identifiers import name_meant
 from dml_conformance.documents.check.model import Remark
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import (
@@ -177,18 +177,14 @@ class PageSubject:
         subject = cls.of(page)
         spec = subject.spec
         known = [d.name for d in subject.declared] if spec is None else [name for name, _ in registered_types(spec)]
-        names: dict[tuple[str, str], str] = {}
-        found: list[Remark] = []
+        found: dict[tuple[str, str], Remark] = {}
 
         def meant(part: str, name: str, at: Place, there: frozenset[str]) -> str:
-            if name in known:
-                return name
-            if (part, name) not in names and len(names) < _MOST_FIELDS:
-                free = [field for field in known if field not in there]
-                right = names[part, name] = next(iter(get_close_matches(name, free, 1, _ALIKE)), name)
-                if right != name:
-                    found.append(Remark("field-misspelt", f"{part}/{right}", Spot(at, name), name, right))
-            return names.get((part, name), name)
+            free = tuple(field for field in known if field not in there)
+            right = name if name in known else name_meant(name, free, _ALIKE) or name
+            if right != name:
+                found.setdefault((part, name), Remark("field-misspelt", f"{part}/{right}", Spot(at, name), name, right))
+            return right
 
         replace = msgspec.structs.replace
         there = frozenset(declaration.name for declaration in page.declarations)
@@ -206,7 +202,7 @@ class PageSubject:
             rows = (replace(row, tensor=meant("tables", row.tensor, row.place, there)) for row in table.rows)
             tables.append(replace(table, rows=tuple(rows)))
         corrected = replace(page, declarations=declarations, members=members, tables=tuple(tables) or page.tables)
-        return cls(corrected, spec, tuple(found))
+        return cls(corrected, spec, tuple(found.values()))
 
     @property
     def top(self) -> Spot:
