@@ -37,7 +37,7 @@ _TARGET = re.compile(r"([A-Za-z_]\w*)\s*\.\s*Sizes\s*(?:\[\s*[A-Za-z_]\w*\s*\]\s
 _STATEMENT = re.compile(r"([A-Za-z_]\w*)( \. Sizes)?(?: \[ ([A-Za-z_]\w*) \])? = ")
 _PYTHON = {"..": ":", "{": "[", "}": "]"}
 _LEADING_ONES = "None"
-_GOES_ON, _OPENING, _CLOSING = frozenset("+-*/%(["), frozenset("([{"), frozenset(")]}")
+_GOES_ON, _CLOSING = frozenset("+-*/%(["), frozenset(")]}")
 _ENDS_OPERAND = re.compile(r"\w+|[)\]}]", re.ASCII)
 _PROPERTIES = frozenset(("Sizes", "DimensionCount"))
 _LARGEST = 2**64  # far above any size, and below numbers that take long to compute with
@@ -137,38 +137,27 @@ def formula_in_prose(text: str) -> Formula | None:
     """The first formula within a sentence; it ends where the sentence goes on. None where there is none."""
     for target in _TARGET.finditer(text):
         tokens = _tokens(text, target.start(), until_unknown=True)
-        for end in reversed(_ends(tokens)):
+        for end in range(len(tokens), tokens.index("="), -1):
             try:
-                formula = _formula(tokens[:end], _spaced(tokens[:end]))
+                formula = _formula(tokens[:end], _spaced(tokens[:end])) if _may_end(tokens, end) else None
             except FormulaError:
                 continue
-            if formula.names - {formula.target}:
+            if formula is not None and formula.names - {formula.target}:
                 return formula
-            break
+            if formula is not None:
+                break
     return None
 
 
-def _ends(tokens: list[str]) -> list[int]:
-    """Where a formula may end that begins with these tokens: behind an operand, outside of brackets.
+def _may_end(tokens: list[str], end: int) -> bool:
+    """Whether a formula may end here: behind an operand, and not in front of an operator, a bracket or a property.
 
-    Two operands side by side, or something else that is set, are no part of it. In front of an operator or a property
-    it goes on, and in front of a bracket unless that cannot be of it, as after `Repeats[i] (for every i)`.
+    But for a bracket that cannot be of it, as after `Repeats[i] (for every i)`.
     """
-    found: list[int] = []
-    depth, first = 0, tokens.index("=") + 1
-    for n in range(first, len(tokens)):
-        here, before = tokens[n], tokens[n - 1]
-        if here == "=" or (n > first and _ENDS_OPERAND.fullmatch(before) and here[0].isalnum()):
-            break
-        depth += (here in _OPENING) - (here in _CLOSING)
-        if depth or not _ENDS_OPERAND.fullmatch(here):
-            continue
-        following = tokens[n + 1 : n + 3]
-        is_beside = following[:1] == ["("] and (here in _CLOSING or here in _PROPERTIES or here.isdigit())
-        goes_on = following[:1] and following[0] in _GOES_ON and not is_beside
-        if not goes_on and not (following[:1] == ["."] and following[1:2] and following[1] in _PROPERTIES):
-            found.append(n + 1)
-    return found
+    last, following, then = (*tokens[end - 1 : end + 2], "", "")[:3]
+    is_aside = following == "(" and (last in _CLOSING or last in _PROPERTIES or last.isdigit())
+    goes_on = (following in _GOES_ON and not is_aside) or (following == "." and then in _PROPERTIES)
+    return _ENDS_OPERAND.fullmatch(last) is not None and not goes_on
 
 
 @cache
