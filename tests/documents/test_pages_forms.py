@@ -244,15 +244,6 @@ Words.
     ]
 
 
-def test_front_matter() -> None:
-    page = parsed(
-        "---\nUID: NS:a.DML_X_OPERATOR_DESC\ntitle: 'It''s'\nms.date: 1/2/2003\nkeys:\n- a\nlist: [b]\nx: \n---\n"
-    )
-    assert page.front_matter == {"UID": "NS:a.DML_X_OPERATOR_DESC", "title": "It''s", "ms.date": "1/2/2003"}
-    assert page.edition == "1/2/2003"
-    assert [(p.section, p.quoted.text, p.quoted.place.column) for p in page.passages] == [("front", "It''s", 9)]
-
-
 def test_spans_that_are_broken() -> None:
     start = f"{FRONT}## Remarks\n\n"
     shown, original = '<span data-ttu-id="1">Uno *due*.', '<span class="sxs-lookup"><span data-stu-id="1">One *two*.'
@@ -279,13 +270,6 @@ def test_spans_that_are_broken() -> None:
         ("Uno due.", "One two."),
         ("after.", None),
     ]
-
-
-def test_html_blocks_and_lists() -> None:
-    text = "<p>One &amp; <b>two</b>\n</p>\n\n1. Three\n2. Four\n"
-    page = parsed(f"{FRONT}## Tensor constraints\n\n{text}")
-    assert [quoted.text for quoted in page.constraints] == ["One &", "two", "Three", "Four"]
-    assert [passage.role for passage in page.passages if passage.section == "constraints"][-2:] == ["item", "item"]
 
 
 def test_dense_text_with_two_examples() -> None:

@@ -383,21 +383,6 @@ def test_every_word_stands_where_its_place_says(text: str, words: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "See **this** and [that](/that/this) in",
-        r"With \_Maybenull\_ and &lt; and ![it](/it.png) in",
-        "From <https://example.org/> and `Axis`\nin",
-        "<b>Axis</b> \n<i>is</i> in",
-    ],
-)
-def test_an_interval_behind_markup_is_placed(line: str) -> None:
-    text = f"{FRONT}## Members\n\n`A`\n\nType: UINT\n\n{line} [0, InputTensor.DimensionCount).\n"
-    (interval,) = parsed(text).members[0].ranges
-    assert at(text, interval.place) == "[0, InputTensor.DimensionCount)."
-
-
-@pytest.mark.parametrize(
     ("line", "marked"),
     [
         ("*Axis* is _small_.", ("Axis", "small")),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from pages_support import OWN, OWN_PAGES
 
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import Form, Page
+from dml_conformance.documents.read.model import Form
 from dml_conformance.spec.registry import operators
 
 KNOWN = [path for path in OWN_PAGES if read_page(path).operator in operators()]
@@ -121,9 +120,3 @@ def test_an_operator_that_no_registry_knows() -> None:
         [[10, -2], [5.5, 3]],
     ]
     assert page.tables[0].rows[1].dimension_counts == (1,)
-
-
-def test_a_page_survives_json() -> None:
-    for path in OWN_PAGES:
-        page = read_page(path)
-        assert msgspec.json.decode(msgspec.json.encode(page), type=Page) == page

@@ -207,27 +207,6 @@ def test_a_place_counts_characters_after_a_byte_order_mark_and_any_line_end() ->
     assert list(placed(parsed(text.replace("\n", "\r")))) == plain
 
 
-@pytest.mark.parametrize(
-    ("line", "word", "column"),
-    [
-        ("*Axis* is small.", "Axis", 2),
-        ("  `Axis` is small.", "Axis", 4),
-        ("` Axis ` is small.", "Axis", 3),
-        ("[Axis](/a/Axis) is small.", "Axis", 2),
-        ("&lt;Axis is small.", "<Axis", 1),
-        ("\\*Axis is small.", "*Axis", 1),
-        ("<b><i>Axis</i></b> is small.", "Axis", 7),
-        ("> * Axis is small.", "Axis", 5),
-        ('<span data-ttu-id="1">Axis is small.</span>', "Axis", 23),
-    ],
-)
-def test_a_place_points_behind_markup(line: str, word: str, column: int) -> None:
-    page = parsed(f"{FRONT}## remarks\n\nWords.\n\n{line}\n")
-    quoted = page.remarks[-1]
-    assert quoted.text.startswith(word)
-    assert (quoted.place.line, quoted.place.column) == (9, column)
-
-
 def test_places_within_a_paragraph_of_several_lines() -> None:
     page = parsed(f"{FRONT}# DML_X_OPERATOR_DESC\n## Members\n\n`A`\n\nOne\n  `two\n three` and [0,\n1] **four**.\n")
     (text,) = page.members[0].text
