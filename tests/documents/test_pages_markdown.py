@@ -266,10 +266,10 @@ def test_the_cells_of_a_row(line: str, cells: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize("end", ["", "\n", "\n\nWords.\n"])
 @pytest.mark.parametrize("before", ["", "Words.\n\n"], ids=["even", "odd"])
 def test_the_texts_of_a_block_of_html_and_their_places(before: str, end: str) -> None:
-    text = f"{FRONT}## Remarks\n\n{before}<div>One\n  <b>Two</b>  <i>\nThree</i>\n<p>Four</p></div>{end}"
+    text = f"{FRONT}## Remarks\n\n{before}<div>One &amp;\n  <b>Two</b>  <i>\nThree</i>\n<p>Four</p></div>{end}"
     page = parsed(text)
     found = [quoted for quoted in page.remarks if quoted.text != "Words."]
-    assert [quoted.text for quoted in found] == ["One", "Two", "Three", "Four"]
+    assert [quoted.text for quoted in found] == ["One &", "Two", "Three", "Four"]
     line = 7 + before.count("\n")
     assert [quoted.place for quoted in found] == [
         Place(line, 6),
