@@ -37,8 +37,6 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         values: elements as printed, nested, by tensor name.
         corrections: what the errata change, by the field's path (`OutputTensor.DataType`).
         unprinted: fields that the page leaves out though the operator has them, with the value that fits.
-        labels: the names that tensors are printed under, where those are not theirs.
-        title_says: what the page's own title claims of attributes and of DimensionCount.
         minimum_level: label of the lowest level whose tables allow it; None where types are not printed.
         errata: ids of the errata that it shows.
     """
@@ -49,8 +47,6 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: dict[str, list[Any]] = {}
     corrections: dict[str, Any] = {}
     unprinted: dict[str, Any] = {}
-    labels: dict[str, str] = {}
-    title_says: dict[str, int] = {}
     minimum_level: str | None = None
     errata: tuple[str, ...] = ()
 

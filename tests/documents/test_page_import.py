@@ -17,7 +17,7 @@ import jsonschema
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from page_factories import PUBLISHED
+from page_factories import LABELS, PUBLISHED
 from places import ROOT
 
 from dml_conformance.conformance.cli import main
@@ -97,7 +97,8 @@ def of_example(example: Example) -> Iterator[tuple[str, Any]]:
     yield f"{path}/attributes", {name: value for name, value in example.desc.items() if name not in fields}
     tensors = {name: of for name, of in example.desc.items() if name in fields and isinstance(of, dict)}
     for i, (name, tensor) in enumerate(tensors.items()):
-        shown = {"label": example.labels.get(name, name), "sizes": tensor["Sizes"], "type": tensor.get("DataType")}
+        label = LABELS.get(example.id, {}).get(name, name)
+        shown = {"label": label, "sizes": tensor["Sizes"], "type": tensor.get("DataType")}
         yield f"{path}/{i}", {**shown, "values": example.values.get(name)}
 
 

@@ -133,6 +133,14 @@ def _text(sentence: str) -> dict[str, Any]:
     return {"text": (quoted(sentence, 33),)}
 
 
+# What the titles of published examples claim, and the names that tensors are printed under where those are not theirs.
+TITLES = {"GATHER/2": "axis 0", "GATHER/3": "2D, axis 1", "GATHER/4": "2D, axis 1", "GATHER/5": "2D, axis 0"}
+LABELS = {
+    "TILE/1": {"OutputTensor": "InputTensor"},
+    "REVERSE_SUBSEQUENCES/1": {"SequenceLengthsTensor": "SequenceTensor"},
+    "REVERSE_SUBSEQUENCES/2": {"SequenceLengthsTensor": "SequenceTensor"},
+}
+
 # The faults of the published pages in the sections on the fields, in words of our own.
 _MISMATCH = _text("DimensionCount and DataType of this must match InputTensor.DimensionCount.")
 _SIX_COORDINATES = _text("Given IndicesTensor.Sizes = {1,1,4,6} and IndicesDimensionCount = 3, {1,4,6} counts.")
@@ -312,18 +320,15 @@ def change_member(page: Page, field: str, **changes: Any) -> Page:
 def _printed_example(known: Example) -> PageExample:
     number = int(known.id.rpartition("/")[2])
     line = 300 + 20 * number
-    said = known.title_says
-    items = [f"{said['DimensionCount']}D"] if "Axis" in said and "IndexDimensions" not in said else []
-    title = ", ".join([*items, *([f"axis {said['Axis']}"] if "Axis" in said else [])])
+    title = TITLES.get(known.id)
+    labels = LABELS.get(known.id, {})
     tensors = [
-        example_tensor(
-            known.labels.get(name, name), v["Sizes"], v.get("DataType"), known.values.get(name), line + 2 * n
-        )
+        example_tensor(labels.get(name, name), v["Sizes"], v.get("DataType"), known.values.get(name), line + 2 * n)
         for n, (name, v) in enumerate(known.desc.items(), 1)
         if isinstance(v, dict)
     ]
     attributes = {name: value(v, line + 1) for name, v in known.desc.items() if not isinstance(v, dict)}
-    heading = quoted(f"Example {number}. {title}", line) if number and title else None
+    heading = None if title is None else quoted(f"Example {number}. {title}", line)
     return PageExample(number, heading, attributes, tuple(tensors), Place(line, 1), line + 15)
 
 
