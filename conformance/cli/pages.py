@@ -17,7 +17,7 @@ from dml_conformance.conformance.cli.files import JSON, OutputFile, output_optio
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.conformance.cli.options import PATH, format_option
 from dml_conformance.conformance.cli.output import print_table, table_lines
-from dml_conformance.reports.model.text import indented_json
+from dml_conformance.reports.model.text import count_of, indented_json
 
 if TYPE_CHECKING:
     from dml_conformance.documents.check import CheckedPages
@@ -173,17 +173,16 @@ def _said(differences: Iterable[PageDifference]) -> Iterator[tuple[str, ...]]:
 
 def _skipped(skipped: Sequence[OtherFile]) -> Iterator[str]:
     if skipped:
-        files = "1 file" if len(skipped) == 1 else f"{len(skipped):,} files"
         more = f" and {len(skipped) - _SHOWN:,} more" if len(skipped) > _SHOWN else ""
-        yield f"{files} in folders passed over: {', '.join(passed.path for passed in skipped[:_SHOWN])}{more}"
+        named = ", ".join(passed.path for passed in skipped[:_SHOWN])
+        yield f"{count_of(len(skipped), 'file')} in folders passed over: {named}{more}"
 
 
 def _summary(checked: CheckedPages) -> str:
     from dml_conformance.documents.report import count_line
 
-    pages = "1 page" if len(checked.pages) == 1 else f"{len(checked.pages):,} pages"
     unread = f"; {len(checked.failures):,} could not be read" if checked.failures else ""
-    return f"{pages}: {count_line(checked.findings)}{unread}"
+    return f"{count_of(len(checked.pages), 'page')}: {count_line(checked.findings)}{unread}"
 
 
 def _levels(levels: Sequence[str | None]) -> str:

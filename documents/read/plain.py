@@ -414,15 +414,14 @@ def _row_spans(line: str) -> list[tuple[int, int]]:
     first = len(line) - len(line.lstrip())
     name_end = next((i for i in range(first, len(line)) if line[i].isspace()), len(line))
     types = next((start for start, _ in words.data_types_in(line) if start >= name_end), None)
-    digit = _DIGIT.search(words.half_width(line), name_end, len(line) if types is None else types)
-    if digit is None:
-        counts = counts_end = len(line) if types is None else types
-    else:
-        counts = name_end + words.numbers_start(line[name_end : digit.start()])
-        counts_end = _end_of_counts(line, digit.start()) if types is None else types
+    end = len(line) if types is None else types
+    digit = _DIGIT.search(words.half_width(line), name_end, end)
+    counts = end if digit is None else name_end + words.numbers_start(line[name_end : digit.start()])
+    if types is None and digit is not None:
+        end = _end_of_counts(line, digit.start())
     kind = words.kind_at_end(line[first:counts])
     name_end = name_end if kind is None else first + kind
-    return [(first, name_end), (name_end, counts), (counts, counts_end), (counts_end, len(line))]
+    return [(first, name_end), (name_end, counts), (counts, end), (end, len(line))]
 
 
 def _end_of_counts(line: str, start: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.documents.check.model import PageFinding, Severity, checks
+from dml_conformance.reports.model.text import count_of
 from dml_conformance.spec.errata import errata
 
 _LONGEST = 400
@@ -15,7 +16,7 @@ _LONGEST = 400
 def finding_lines(finding: PageFinding) -> Iterator[str]:
     """Where, how serious, and what; then what should hold, quotation, reason, erratum with its proposal, and id."""
     where = f"{finding.path}:{finding.place.line}:{finding.place.column}"
-    yield f"{where}: {finding.severity}: {_line(f'{finding.found}; expected {finding.expected}')}"
+    yield f"{where}: {finding.severity}: {one_line(f'{finding.found}; expected {finding.expected}', _LONGEST)}"
     details = {
         "rule": checks()[finding.check].statement,
         "quoted": finding.fragment if finding.fragment != finding.found else "",
@@ -25,7 +26,7 @@ def finding_lines(finding: PageFinding) -> Iterator[str]:
     }
     for name, text in details.items():
         if text:
-            yield f"    {name:<7}  {_line(text)}"
+            yield f"    {name:<7}  {one_line(text, _LONGEST)}"
 
 
 def count_line(findings: Iterable[PageFinding]) -> str:
@@ -34,14 +35,6 @@ def count_line(findings: Iterable[PageFinding]) -> str:
     counts = Counter(finding.severity for finding in findings)
     known = Counter(finding.severity for finding in findings if finding.erratum)
     return ", ".join(
-        _number(counts[severity], str(severity)) + (f" ({known[severity]} known)" if known[severity] else "")
+        count_of(counts[severity], str(severity)) + (f" ({known[severity]} known)" if known[severity] else "")
         for severity in Severity
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _line(text: str) -> str:
-    return one_line(text, _LONGEST)
