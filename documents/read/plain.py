@@ -417,18 +417,13 @@ def _row_spans(line: str) -> list[tuple[int, int]]:
     end = len(line) if types is None else types
     digit = _DIGIT.search(words.half_width(line), name_end, end)
     counts = end if digit is None else name_end + words.numbers_start(line[name_end : digit.start()])
-    if types is None and digit is not None:
-        end = _end_of_counts(line, digit.start())
+    if types is None and digit is not None:  # they end with the last word that they can be read to, if any
+        ends = [digit.start() + word.end() for word in re.finditer(r"\S+", line[digit.start() :])]
+        readable = [end for end in ends if words.numbers(line[digit.start() : end]) is not None]
+        end = max(readable, default=ends[0])
     kind = words.kind_at_end(line[first:counts])
     name_end = name_end if kind is None else first + kind
     return [(first, name_end), (name_end, counts), (counts, end), (end, len(line))]
-
-
-def _end_of_counts(line: str, start: int) -> int:
-    """Where the dimension counts end that start here, in a row whose data types are no such names."""
-    ends = [match.end() for match in re.finditer(r"(?<!\w)\d{1,3}(?![\w.])|\d{1,3}(?=\W|$)", line[start : start + 40])]
-    readable = [start + end for end in ends if words.numbers(line[start : start + end]) is not None]
-    return max(readable, default=start + ends[0] if ends else len(line))
 
 
 def _is_row(line: str) -> bool:
