@@ -182,7 +182,7 @@ def _summary(checked: CheckedPages) -> str:
     from dml_conformance.documents.report import count_line
 
     unread = f"; {len(checked.failures):,} could not be read" if checked.failures else ""
-    return f"{count_of(len(checked.pages), 'page')}: {count_line(checked.findings)}{unread}"
+    return f"{count_of(len(checked.pages), 'page')}: {count_line(checked)}{unread}"
 
 
 def _levels(levels: Sequence[str | None]) -> str:

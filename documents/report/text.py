@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.documents.check import CheckedPages
 from dml_conformance.documents.check.model import PageFinding, Severity, checks
 from dml_conformance.reports.model.text import count_of
 from dml_conformance.spec.errata import errata
@@ -29,12 +29,10 @@ def finding_lines(finding: PageFinding) -> Iterator[str]:
             yield f"    {name:<7}  {one_line(text, _LONGEST)}"
 
 
-def count_line(findings: Iterable[PageFinding]) -> str:
+def count_line(checked: CheckedPages) -> str:
     """`2 errors (1 known), 1 warning, 0 notes`."""
-    findings = tuple(findings)
-    counts = Counter(finding.severity for finding in findings)
-    known = Counter(finding.severity for finding in findings if finding.erratum)
     return ", ".join(
-        count_of(counts[severity], str(severity)) + (f" ({known[severity]} known)" if known[severity] else "")
+        count_of(checked.counts[severity], severity)
+        + (f" ({checked.known[severity]} known)" if checked.known[severity] else "")
         for severity in Severity
     )

@@ -290,7 +290,7 @@ def test_known_errata_count_unless_they_are_to_be_ignored() -> None:
 
 def test_findings_are_told_with_known_errata_and_nothing_that_steers_a_terminal() -> None:
     found = [finding(erratum="TILE-1"), finding(), finding(severity=Severity.NOTE)]
-    assert count_line(found) == "2 errors (1 known), 0 warnings, 1 note"
+    assert count_line(checked(*found)) == "2 errors (1 known), 0 warnings, 1 note"
     assert list(finding_lines(found[0]))[1:] == [
         "    rule     the reference computes the outputs of the examples",
         "    quoted   ---",
