@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -33,12 +34,13 @@ from dml_conformance.documents.read.model import (
 )
 from dml_conformance.documents.read.words import AXIS_WORDS
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.examples import nesting
+from dml_conformance.spec.examples import flattened, nesting
 from dml_conformance.spec.forms import TENSOR_FIELDS
 from dml_conformance.spec.tensor import braces
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 _FEWEST_LACKING = 2  # tensors of its own that an example of another operator lacks
+_NUMBERS = re.compile(r"\{\s*(-?\d[\d.]*(?:\s*,\s*-?\d[\d.]*)*)\s*\}")
 _ENUMERATOR = re.compile(r"\bDML_[A-Z0-9_]+\b")
 
 
@@ -51,6 +53,7 @@ def example_remarks(subject: PageSubject) -> Remarks:
         yield from _tensors(example)
         yield from _allowed(subject, example)
         yield from _titles(example)
+        yield from _comments(subject, example)
     yield from _missing(subject)
     yield from _disagreement(subject)
     yield from _outside(subject)
@@ -351,6 +354,25 @@ def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str
         names_axis = named is not None and named[1].lower() in AXIS_WORDS
         if axis is not None and named is not None and names_axis and int(named[2]) != axis.value:
             yield item, "Axis", axis.text
+
+
+def _comments(subject: PageSubject, example: WorkedExample) -> Remarks:
+    """Lists in comments beside a tensor's elements that are of no other tensor, nor sizes: `// sum({1, 2, 3})`."""
+    blocks = (block for block in subject.page.code_blocks if block.place == example.example.place)
+    lines = {n: line for block in blocks for n, line in enumerate(block.text.strip("\n").split("\n"), block.place.line)}
+    printed = {name: tensor.values for name, tensor in example.tensors.items() if tensor.values is not None}
+    elements = {name: Counter(map(str, flattened(values.value))) for name, values in printed.items()}
+    sizes = {tuple(map(str, of_tensor)) for of_tensor in example.sizes.values()}
+    for name, values in printed.items():
+        others = [known for other, known in elements.items() if other != name]
+        for number in range(values.place.line, values.place.line + values.text.count("\n") + 1):
+            comment = lines.get(number, "").partition("//")[2].strip()
+            for found in _NUMBERS.finditer(comment):
+                numbers = [part.strip() for part in found[1].split(",")]
+                is_known = any(Counter(numbers) <= known for known in others) or tuple(numbers) in sizes
+                if others and not is_known:
+                    where, spot = f"{example.number}/{name}", Spot(Place(number, 1), comment)
+                    yield Remark("example-comment", where, spot, found[0], "elements of another tensor")
 
 
 def _formulas(subject: PageSubject) -> Remarks:

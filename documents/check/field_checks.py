@@ -33,6 +33,7 @@ _TENSOR_NAME = re.compile(r"[A-Z][A-Za-z0-9]*Tensor")
 _CAMEL_CASE = re.compile(r"(?<![A-Za-z0-9_])[A-Z][a-z]+(?:[A-Z][a-z]+)+(?![A-Za-z0-9_])", re.ASCII)
 _OTHER_OPERATOR = re.compile(r"DML_(?:OPERATOR_([A-Z0-9_]+)|([A-Z0-9_]+)_OPERATOR_DESC)")
 _OPERATION = r" (?:of|from) an? (?:[\w-]+ ){1,3}operat(?:ion|or)\b"  # behind a name: it is that operation's
+_FORWARD = re.compile(r"\bforward (?:pass|operator|operation)\b")
 _PARTS_OF_NAME = re.compile(r"(?:[A-Z][a-z0-9]*){2,}")
 _PLACEHOLDER = re.compile(r"\b(?:TBD|TBA|TODO)\b")
 _ENUMERATOR = re.compile(r"DML_(?!FEATURE_LEVEL|\w+_DESC\b)[A-Z0-9_]+")
@@ -52,6 +53,7 @@ def field_remarks(subject: PageSubject) -> Remarks:
     yield from _levels(subject)
     yield from _unknown_names(subject)
     yield from _misspelt_names(subject)
+    yield from _forward_passes(subject)
     yield from _unknown_enumerators(subject)
     yield from _unlike_properties(subject)
 
@@ -236,6 +238,18 @@ def _misspelt_names(subject: PageSubject) -> Remarks:
         right = "" if word in (*known, *entries) else name_meant(word, subject.field_names, _ALIKE)
         if right:
             yield Remark("name-misspelt", word, block, word, right)
+
+
+def _forward_passes(subject: PageSubject) -> Remarks:
+    """Sentences on the forward pass of another operator in a section on an operator that computes no gradients."""
+    if any("Gradient" in name for name in subject.fields):
+        return
+    for member in subject.page.members:
+        for quoted in member.text:
+            named = _OTHER_OPERATOR.search(quoted.english) if _FORWARD.search(quoted.english) else None
+            if named is not None:
+                found, expected = f"the forward pass of {named[0]}", f"a text on {subject.page.operator}"
+                yield Remark("text-other-operator", member.name.english, quoted, found, expected)
 
 
 def _unknown_enumerators(subject: PageSubject) -> Remarks:

@@ -31,6 +31,7 @@ from dml_conformance.documents.read.pieces import (
     shown,
 )
 from dml_conformance.documents.read.source import PageText
+from dml_conformance.documents.read.syntax import STRUCTURE
 
 # Inline markup can take time that grows with the square of its length; no real paragraph has 2 000 characters.
 MAX_INLINE = 8_000
@@ -79,11 +80,13 @@ class _Inline:
 
     _MARKS = frozenset({"b", "i", "em", "strong", "code"})
 
-    def __init__(self, run: PlacedText) -> None:
+    def __init__(self, run: PlacedText, document: PageText) -> None:
+        self._document = document
         self._source, self._offset, self._at = run.text, run.offset, 0
         self._pieces: list[Piece] = []
         self._spans: list[str] = []
         self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
+        self._link = "", 0
         self.anchor = ""
 
     def read(self, tokens: list[Token]) -> tuple[Piece, ...]:
@@ -103,7 +106,10 @@ class _Inline:
                 target.open_mark()
             case "em_close" | "strong_close":
                 target.close_mark()
+            case "link_open":
+                self._link = str(token.attrs.get("href", "")), self._at
             case "link_close":
+                self._end_of_link()
                 behind = _LINK_TARGET.match(self._source, self._at)
                 self._at = self._at if behind is None else behind.end()
             case "code_inline":
@@ -120,6 +126,15 @@ class _Inline:
                 target.add(token.content, self._offset(self._next("![")))
             case "text" | "text_special":
                 target.add(token.content, self._offset(self._next(token.markup or token.content)))
+
+    def _end_of_link(self) -> None:
+        """A link whose text names a structure leads to that structure."""
+        address, start = self._link
+        text = self._source[start : self._at]
+        named, target = STRUCTURE.search(text), STRUCTURE.search(address.upper())
+        if named is not None and target is not None and named[1] != target[1]:
+            what = f"a link that leads to {target[0]}"
+            self._document.problem("link-elsewhere", what, named[0], self._offset(start + named.start()))
 
     def _next(self, text: str) -> int:
         """Where a text comes next in the source; the reader goes on behind it."""
@@ -274,7 +289,7 @@ class _MarkdownReader:
             return (Piece(shown(content[:MAX_INLINE], start)),), ""
         if not _INLINE_MARKUP.search(content):
             return (Piece(shown(content, start)),) if content.strip() else (), ""
-        inline, parser = _Inline(run), _parser()
+        inline, parser = _Inline(run, self.document), _parser()
         return inline.read(parser.inline.parse(content, parser, {}, [])), inline.anchor
 
     def _inline(self, token: Token) -> _InlineText:

@@ -25,6 +25,7 @@ from page_factories import (
     value,
     with_passages,
 )
+from pages_support import parsed
 
 from dml_conformance.documents.check.model import PageFinding, Severity, checks
 from dml_conformance.documents.check.report import check_page
@@ -138,7 +139,25 @@ def with_code(code: str) -> Page:
     return edited(G, code_blocks=(CodeBlock("members/OutputTensor", code, "formula", Place(45, 1)),))
 
 
+PASTED = "The same that DML_OPERATOR_BATCH_NORMALIZATION was given in the forward pass."
 PADDED = "OutputTensor.Sizes[i] = InputTensor.Sizes[i] + StartPadding[i] + EndPadding[i]."
+SUMMED = """# DML_REDUCE_OPERATOR_DESC structure
+## Examples
+```
+InputTensor: (Sizes:{3,3}, DataType:FLOAT32)
+[[1, 2, 3],
+ [3, 0, 4],
+ [2, 4, 2]]
+
+OutputTensor: (Sizes:{1,1}, DataType:FLOAT32)
+[[21]]  // COMMENT
+```
+"""
+
+
+def commented(comment: str) -> Page:
+    """A page with an example whose result has a comment."""
+    return parsed(SUMMED.replace("COMMENT", comment))
 
 
 def with_name(page: Page, name: str, text: str) -> Page:
@@ -201,6 +220,7 @@ FAULTS: list[tuple[str, Page]] = [
     ("name-misspelt:IndexDimension", with_name(G, "IndexDimension", "It is IndexDimension.")),
     ("name-misspelt:IndexDimensionz", with_code("OutputTensor.Sizes[i] = IndexDimensionz + 1")),
     ("name-misspelt:ScaleY", with_name(page_of("ROI_ALIGN1"), "ScaleY", "It is scaled by ScaleY.")),
+    ("text-other-operator:Axis", with_text(G, "Axis", PASTED)),
     ("enumerator-unknown:DML_PADDING_MODE_MIRROR", with_text(G, "Axis", "As DML_PADDING_MODE_MIRROR does.")),
     (
         "enumerator-unknown:DML_RECURRENT_NETWORD_DIRECTION",
@@ -297,6 +317,7 @@ FAULTS: list[tuple[str, Page]] = [
     ("example-range:1/IndexDimensions", change_member(G, "IndexDimensions", ranges=(interval("[0, 1)"),))),
     ("example-title:1", titled(G, "Example 1. 5D")),
     ("example-title:1", titled(G, "範例 1. 2D、軸 7、巢狀索引")),
+    ("example-comment:1/OutputTensor", commented("sum({1, 2, 3, 3, 0, 5, 2, 4, 2})")),
     ("example-formula:1/OutputTensor", change_tensor(G, "OutputTensor", sizes=value([1, 1, 2, 3]))),
     ("example-formula:1/OutputTensor", change_tensor(T, "OutputTensor", sizes=value([1, 1, 6, 6]))),
     ("example-form:1/Axis", change_attribute(G, "Axis", -1)),
@@ -432,6 +453,8 @@ NO_FAULTS: list[tuple[str, Page]] = [
     ),
     ("name-misspelt", with_name(page_of("ROI_ALIGN1"), "PixelOffset", "It is a PixelOffset.")),
     ("registry-formula", with_text(structs(examples=())(page_of("PADDING1")), "OutputTensor", PADDED)),
+    ("text-other-operator", with_text(page_of("BATCH_NORMALIZATION_GRAD"), "InputTensor", PASTED)),
+    ("example-comment", commented("sum({1, 2, 3, 3, 0, 4, 2, 4, 2}), as {1, 1} says")),
     ("text-level-below", with_text(N, "InputDimensionCount", "DML_PICK_MODE_A is of DML_FEATURE_LEVEL_2_0.")),
     ("field-type", change_member(declared(G, 3, type="FLOAT"), "Axis", type="float")),
     ("row-text", with_text(G, "IndicesTensor", "It must have data type UINT32 or DML_TENSOR_DATA_TYPE_FLOAT32.")),

@@ -485,3 +485,12 @@ def test_inline_markup_is_parsed_once_and_only_in_runs_of_bounded_length(monkeyp
     page = parsed(f"{FRONT}## *Remarks*\n\nOne **two**.\n\n{'a*' * MAX_INLINE}\n\n- `Three`.\n")
     assert runs == ["*Remarks*", "One **two**.", "`Three`."]
     assert [problem.id for problem in page.problems] == ["text-too-long"]
+
+
+@pytest.mark.parametrize(("address", "found"), [("dml_tile", ["link-elsewhere"]), ("dml_gather", []), ("dml_x", [])])
+def test_a_link_leads_to_the_structure_that_its_text_names(address: str, found: list[str]) -> None:
+    name = "DML_X_OPERATOR_DESC" if address == "dml_x" else "DML_GATHER_OPERATOR_DESC"
+    text = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nSee [{name}](ns-directml-{address}_operator_desc.md).\n"
+    page = parsed(text)
+    assert [problem.id for problem in page.problems] == found
+    assert [at(text, problem.place)[: len(name)] for problem in page.problems] == [name] * len(found)
