@@ -328,7 +328,9 @@ def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:
 
 def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Operators are added to what is on record, and of the backends those that it has not."""
-    monkeypatch.setattr(command, "measure", lambda plan, workers: measure(replace(plan, families=("memory", "movement"))))
+    monkeypatch.setattr(
+        command, "measure", lambda plan, workers: measure(replace(plan, families=("memory", "movement")))
+    )
     monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
     monkeypatch.setattr(command, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
