@@ -25,11 +25,8 @@ from ratios import Clock
 from sizes import Sizes
 
 from dml_conformance.reports.model.records import Record
-from dml_conformance.reports.model.stream import FanOut
-from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
-from dml_conformance.reports.page.cases import Cases
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store, StoreWriter
@@ -142,13 +139,12 @@ def bench_open(race: Race, records: list[Record], path: Iterator[Path], tmp_path
 
 def page_of(results: Path, page: Path | None = None) -> tuple[int, int, int]:
     """Make the page of a stored campaign: how many records, bytes of the page, and bytes of memory at the most."""
-    summary, cases = Summary(), Cases()
     with Store(results) as store:
-        store.replay(FanOut(summary, cases))
-    text = report_html(CampaignReport([summary], [cases])).encode()
+        report = CampaignReport.of([store])
+    text = report_html(report).encode()
     if page is not None:
         page.write_bytes(text)
-    return summary.total, len(text), most_memory()
+    return report.summaries[0].total, len(text), most_memory()
 
 
 def most_memory() -> int:

@@ -33,11 +33,8 @@ import report_data  # noqa: E402
 from dml_conformance.conformance.judge.compare import RECORDED  # noqa: E402
 from dml_conformance.reports.model.encoded import EncodedRecord, encode_record  # noqa: E402
 from dml_conformance.reports.model.records import Difference, Ending, Verdict  # noqa: E402
-from dml_conformance.reports.model.stream import FanOut  # noqa: E402
-from dml_conformance.reports.model.summary import Summary  # noqa: E402
 from dml_conformance.reports.output.folder import OutputFolder  # noqa: E402
 from dml_conformance.reports.output.reports import ReportFolder  # noqa: E402
-from dml_conformance.reports.page.cases import Cases  # noqa: E402
 from dml_conformance.reports.page.html import report_html  # noqa: E402
 from dml_conformance.reports.page.report import CampaignReport  # noqa: E402
 from dml_conformance.reports.store.results import Store  # noqa: E402
@@ -81,10 +78,9 @@ def folder_of(folder: Path, records: Iterator[EncodedRecord]) -> tuple[int, int]
 
 def page_of(results: Path) -> tuple[int, int]:
     """Make the page of a stored campaign: how many records, and its bytes."""
-    summary, cases = Summary(), Cases()
     with Store(results) as store:
-        store.replay(FanOut(summary, cases))
-    return summary.total, len(report_html(CampaignReport([summary], [cases])).encode())
+        report = CampaignReport.of([store])
+    return report.summaries[0].total, len(report_html(report).encode())
 
 
 def encoded_stream(count: int, share: float) -> Iterator[EncodedRecord]:

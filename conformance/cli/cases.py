@@ -123,8 +123,7 @@ def _from_results(store: Store, argument: str, number: str | None) -> list[Named
             groups.setdefault(key, FailureGroup(*key, smallest=record)).add(record)
         return [_named(f"{argument}#{group.smallest.case[:12]}", group.smallest, campaign) for group in groups.values()]
     if _NUMBER.fullmatch(number):
-        numbered = store.record_numbered(int(number))
-        found = [] if numbered is None else [numbered]
+        found = [record for _, record in store.numbered([int(number)])]
     elif _DIGEST.fullmatch(number):
         found = list(store.records_of_case(number))
     else:

@@ -23,7 +23,6 @@ from dml_conformance.reports.output.folder import (
     write_through,
     writes_to,
 )
-from dml_conformance.reports.page.cases import Cases
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import StoreError, StoreWriter
@@ -66,7 +65,6 @@ class ReportFolder(FanOut):
         conditions: Mapping[str, Any] | None = None,
     ) -> None:
         self.summary = Summary()
-        self._cases = Cases()
         self._output = output
         self._complete = complete
         self._conditions = dict(conditions or {})
@@ -77,7 +75,7 @@ class ReportFolder(FanOut):
             given = msgspec.json.decode(msgspec.json.encode(self._conditions))
             check_same(output.path, output.conditions, given)
         self._store = StoreWriter(results)
-        super().__init__(self._store, self.summary, self._cases)
+        super().__init__(self._store, self.summary)
 
     def start(self, campaign: Campaign) -> None:
         """Begin, or go on with what is begun.
@@ -108,7 +106,7 @@ class ReportFolder(FanOut):
             OutputError, StoreError: it cannot be written.
         """
         super().finish(ending)
-        write_reports(self.summary, self._cases, self._output.folder, self._output.path)
+        write_reports(self.summary, self._output.folder, self._output.path)
         if self._complete is None:
             write_for_ci(self.summary, self._output.folder, self._output.path)
         else:
@@ -120,13 +118,12 @@ class ReportFolder(FanOut):
         self._store.close()
 
 
-def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | None = None) -> None:
+def write_reports(summary: Summary, folder: Path, shown: Path | None = None) -> None:
     """Write certificate, JUnit file and page of a campaign into a folder.
 
     Args:
         summary: the campaign's.
-        cases: the campaign's, as many as the page may hold.
-        folder: exists.
+        folder: has its results.
         shown: the folder's name in messages, where it is another.
 
     Raises:
@@ -135,7 +132,7 @@ def write_reports(summary: Summary, cases: Cases, folder: Path, shown: Path | No
     contents = {
         CERTIFICATE: Certificate.of(summary).to_json(),
         JUNIT: junit_xml(summary),
-        REPORT: report_html(CampaignReport([summary], [cases])).encode(),
+        REPORT: report_html(CampaignReport([summary], [folder / RESULTS])).encode(),
     }
     _write(contents, folder, shown)
 

@@ -88,10 +88,17 @@ def report_html(report: CampaignReport) -> str:
     if not report.cases:
         return render("report.html.j2", carried=None, **values)
     # Once without the cases, to know how much room the rest leaves; what is told of them is no longer than this.
-    carried = {"carried": all_of(report.cases), "cases_rows": "", "cases_whole": ""}
+    carried = {"carried": all_of(report.summaries), "cases_rows": "", "cases_whole": ""}
     bare = render("report.html.j2", CASE_SCRIPTS, **carried, **values)
     room = MAX_PAGE - len(bare.encode()) - MAX_TOLD
-    embedded = embed(report.cases, room, report.change_of_case(), report.smallest_cases, report.of_operators())
+    embedded = embed(
+        report.cases,
+        report.summaries,
+        room,
+        report.change_of_case(),
+        report.smallest_cases,
+        report.of_operators(),
+    )
     return render(
         "report.html.j2",
         CASE_SCRIPTS,

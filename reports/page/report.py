@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from dml_conformance.reports.model.grouping import distinct, family_name, grouped
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
-from dml_conformance.reports.model.stream import Consumer, FanOut, StreamError
+from dml_conformance.reports.model.stream import Consumer, StreamError
 from dml_conformance.reports.model.summary import (
     JUDGED,
     OTHER_REASONS,
@@ -32,7 +33,7 @@ from dml_conformance.reports.model.summary import (
     is_contrary,
 )
 from dml_conformance.reports.model.text import count_of, counts_text, duration, executed_texts, level_ranges
-from dml_conformance.reports.page.cases import SHOWN_DIGITS, Cases
+from dml_conformance.reports.page.cases import SHOWN_DIGITS
 from dml_conformance.reports.page.changes import CHANGE_MEANINGS, Answers, CaseChange, ChangeKind, changes, differing
 from dml_conformance.reports.store.results import Store, StoreError
 from dml_conformance.spec.errata import Resolution, errata
@@ -226,7 +227,7 @@ class CampaignReport:
 
     Args:
         summaries: of the campaigns, one or more.
-        cases: of each campaign, or none at all.
+        cases: results files of the campaigns, whose cases are shown; none: there are no cases on the page.
         answers: for each campaign what it made of the cases of `shown_cases`, as far as it has them; none for one.
         has_baseline: whether the last campaign is an earlier run that the others are held against.
         changed: for each of the others what changed since; empty without a baseline.
@@ -235,7 +236,7 @@ class CampaignReport:
     def __init__(
         self,
         summaries: Sequence[Summary],
-        cases: Sequence[Cases] = (),
+        cases: Sequence[Path] = (),
         answers: Sequence[Answers] = (),
         *,
         has_baseline: bool = False,
@@ -276,18 +277,14 @@ class CampaignReport:
             StoreError: a file is damaged, or holds what no campaign of this suite does.
         """
         changed: list[list[CaseChange]] = []
-        wanted: list[set[str]] = [set() for _ in stores]
         if baseline is not None:
             changed = [_changed(store, baseline) for store in stores]
-            wanted = [{found.case for found in of} for of in changed]
-            wanted.append(set().union(*wanted))
             stores = [*stores, baseline]
-        read = [_read(store, of, replay) for store, of in zip(stores, wanted, strict=True)]
-        summaries = [summary for summary, _ in read]
+        summaries = [_read(store, replay) for store in stores]
         shown = shown_cases(summaries) if len(stores) > 1 else ()
         return cls(
             summaries,
-            [cases for _, cases in read],
+            [store.path for store in stores],
             [store.answers(shown) for store in stores],
             has_baseline=baseline is not None,
             changed=changed,
@@ -782,14 +779,14 @@ def shown_cases(summaries: Iterable[Summary]) -> set[str]:
     }
 
 
-def _read(store: Store, wanted: Collection[str], replay: Callable[[Store, Consumer], None]) -> tuple[Summary, Cases]:
-    """Summary and cases of a stored campaign."""
-    summary, cases = Summary(), Cases(wanted)
+def _read(store: Store, replay: Callable[[Store, Consumer], None]) -> Summary:
+    """The sums of a stored campaign."""
+    summary = Summary()
     try:
-        replay(store, FanOut(summary, cases))
+        replay(store, summary)
     except (msgspec.ValidationError, StreamError) as error:
         raise StoreError(f"{store.path}: holds no campaign of this suite, or a damaged one: {error}") from error
-    return summary, cases
+    return summary
 
 
 def _changed(store: Store, baseline: Store) -> list[CaseChange]:

@@ -53,7 +53,6 @@ COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records
 MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
 READER_SECONDS = 60.0  # that whoever reads a file keeps its writer waiting, before that gives up
 _COMPRESSION = 3  # of 9; more than this makes the file a twentieth smaller and takes half as long again
-_MAX_PARAMETERS = 500  # of one query; SQLite's own limit was 999 for long
 
 # The traits that are text, in the order of the table's columns.
 TRAITS = tuple(trait for trait in ALL_TRAITS if trait != "rank")
@@ -115,6 +114,37 @@ CREATE TABLE mark (
 """
 _INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
 _INSERT_THROUGHPUT = f"INSERT INTO throughput VALUES (NULL{', ?' * len(Throughput.__struct_fields__)})"  # noqa: S608
+
+# `changed`, `differing`, `wanted` are functions that `Store` makes of what it is asked for.
+_RANKED = f"""
+SELECT id, digest, differs, is_wanted, is_first, {", ".join(TRAITS)}, rank FROM (
+    SELECT *, changed(lower(hex(digest))) AS is_changed, wanted(lower(hex(digest))) AS is_wanted,
+        verdict IN (SELECT id FROM label WHERE differing(text)) AS differs,
+        row_number() OVER (PARTITION BY operator, level, rule, verdict ORDER BY id) <= ? AS is_first
+    FROM record
+) ORDER BY is_changed DESC, differs DESC, is_wanted DESC, is_first DESC, substr(digest, 1, 8), id LIMIT ?
+"""  # noqa: S608 - constants only
+_KEY_DIGITS = 16  # of a digest, by which cases are put in order
+
+
+class RankedCase(NamedTuple):
+    """A case as a list has it.
+
+    Attributes:
+        number: of its record.
+        key: the first digits of its digest.
+        differs: whether it differs.
+        is_wanted: whether it was asked for among those that differ.
+        is_first: whether it is one of the first of its kind.
+        traits: in the order of the model's.
+    """
+
+    number: int
+    key: str
+    differs: bool
+    is_wanted: bool
+    is_first: bool
+    traits: tuple[Any, ...]
 
 
 def _throughput_of(row: Sequence[Any]) -> Throughput:
@@ -443,24 +473,62 @@ class Store(DatabaseReader):
     ) -> Iterator[Record]:
         """The records in the order of the stream, one at a time; each filter is a value or several, None = any."""
         wanted = {"verdict": verdict, "operator": operator, "level": level, "rule": rule, "phase": phase}
-        conditions, parameters = ["1"], list[Any]()
+        conditions = ["1"]
         for trait, values in wanted.items():
             if values is not None:
-                several = [values] if isinstance(values, str) else list(values)
-                marks = ", ".join("?" * len(several))
-                conditions.append(f"{trait} IN (SELECT id FROM label WHERE text IN ({marks}))")  # noqa: S608 - marks
-                parameters += [str(value) for value in several]
-        yield from self._selected(" AND ".join(conditions), parameters)
+                self._define(f"among_{trait}", frozenset([values] if isinstance(values, str) else values))
+                conditions.append(f"{trait} IN (SELECT id FROM label WHERE among_{trait}(text))")  # noqa: S608 - our own
+        for _, record in self._selected(" AND ".join(conditions), []):
+            yield record
 
-    def record_numbered(self, number: int) -> Record | None:
-        """The record that is the `number`th of the stream, from 1 on; None where there are not so many."""
-        return next(self._selected("id = ?", [number]), None)
+    def numbered(self, numbers: Collection[int]) -> Iterator[tuple[int, Record]]:
+        """Those of the records with these numbers that there are, from 1 on, in the order of the stream."""
+        self._define("asked", frozenset(numbers))
+        return self._selected("asked(id)", [])
 
     def records_of_case(self, digest: str) -> Iterator[Record]:
         """The records of every case whose digest begins with these hexadecimal digits, in the order of the stream."""
-        return self._selected("lower(hex(digest)) LIKE ?", [digest.lower() + "%"])
+        for _, record in self._selected("lower(hex(digest)) LIKE ?", [digest.lower() + "%"]):
+            yield record
 
-    def _selected(self, condition: str, parameters: list[Any]) -> Iterator[Record]:
+    def ranked(
+        self,
+        most: int,
+        differing: Collection[Verdict],
+        first: int,
+        wanted: tuple[Collection[str], Collection[str]],
+        digits: int,
+    ) -> Iterator[RankedCase]:
+        """The cases that say most, so many of them: what differs, the first of each kind, the rest by digest.
+
+        Args:
+            most: cases.
+            differing: verdicts of those that differ.
+            first: so many of each operator, level, rule and verdict are the first ones.
+            wanted: beginnings of digests: of what comes first of all, and of what comes first among what differs.
+            digits: that these beginnings have.
+        """
+        self._define("differing", frozenset(differing))
+        self._define("changed", wanted[0], digits)
+        self._define("wanted", wanted[1], digits)
+        with self._using():
+            labels = self._label_texts()
+            known: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # of cases that are alike, which are many, once
+            for number, digest, differs, is_wanted, is_first, *traits in self._connection.execute(
+                _RANKED, (first, most)
+            ):
+                values = {trait: labels[label] for trait, label in zip(TRAITS, traits, strict=False)}
+                values |= {"verdict": Verdict(values["verdict"]), "rank": traits[-1]}
+                about = tuple(values[trait] for trait in ALL_TRAITS)
+                about = known.setdefault(about, about)
+                key = digest.hex()[:_KEY_DIGITS]
+                yield RankedCase(number, key, bool(differs), bool(is_wanted), bool(is_first), about)
+
+    def _define(self, name: str, values: Collection[Any], digits: int | None = None) -> None:
+        """Let statements ask whether a value, or the beginning of a digest, is one of these."""
+        self._connection.create_function(name, 1, lambda value: value[:digits] in values if digits else value in values)
+
+    def _selected(self, condition: str, parameters: list[Any]) -> Iterator[tuple[int, Record]]:
         with self._using():
             (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
             labels = self._label_texts()  # those of the records up to that one are among them
@@ -475,7 +543,7 @@ class Store(DatabaseReader):
                 check_length(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
                 record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
                 check_record(record)
-                yield record
+                yield row[0], record
 
     def _rows(self, condition: str, parameters: list[Any], last: int) -> Iterator[tuple[Any, ...]]:
         """The rows up to the last one; of a run that has not ended a few at once, as its writer waits meanwhile."""
@@ -492,19 +560,13 @@ class Store(DatabaseReader):
 
     def answers(self, cases: Collection[str]) -> dict[str, tuple[Verdict, str]]:
         """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
-        found: dict[str, tuple[Verdict, str]] = {}
-        wanted = frozenset(cases)
         with self._using():
             labels = self._label_texts()
-            query, parameters = "SELECT digest, verdict, answered FROM record", [bytes.fromhex(case) for case in cases]
-            if len(parameters) <= _MAX_PARAMETERS:
-                query += f" WHERE digest IN ({', '.join('?' * len(parameters))})"
-            else:  # one pass over all of them is faster than many for some each
-                parameters = []
-            for digest, verdict, answered in self._connection.execute(f"{query} ORDER BY id", parameters):
-                if (case := digest.hex()) in wanted:
-                    found[case] = (Verdict(labels[verdict]), labels[answered])
-        return found
+            self._define("asked", frozenset(bytes.fromhex(case) for case in cases))
+            rows = self._connection.execute(
+                "SELECT digest, verdict, answered FROM record WHERE asked(digest) ORDER BY id"
+            )
+            return {digest.hex(): (Verdict(labels[verdict]), labels[answered]) for digest, verdict, answered in rows}
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""

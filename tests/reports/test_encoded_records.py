@@ -14,7 +14,6 @@ from dml_conformance.reports.model.records import Ending, Record, Verdict
 from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.package.forms import Waiver
-from dml_conformance.reports.page.cases import Cases
 from dml_conformance.reports.store.results import Store, StoreWriter
 
 RECORDS = [*report_data.some_sound(), *report_data.some_faulty()]
@@ -56,23 +55,13 @@ def test_a_consumer_gets_whole_records_that_asks_for_them() -> None:
 def test_summary_and_cases_are_the_same() -> None:
     found = []
     for encoded in (False, True):
-        summary, cases = Summary(), Cases()
-        feed(FanOut(summary, cases), encoded=encoded)
-        found.append((summary, cases))
-    (summary, cases), (of_encoded, cases_of_encoded) = found
+        found.append(Summary())
+        feed(FanOut(found[-1]), encoded=encoded)
+    summary, of_encoded = found
     for name in ("counts", "tests", "decisions", "accepted", "coverage", "failures", "observed", "reasons"):
         assert getattr(summary, name) == getattr(of_encoded, name), name
     assert summary.digests.content == of_encoded.digests.content
     assert summary.digests.results == of_encoded.digests.results
-    for kind in ("differing", "others"):
-        parts, parts_of_encoded = getattr(cases, kind).parts, getattr(cases_of_encoded, kind).parts
-        assert {name: (part.keys, part.codes) for name, part in parts.items()} == {
-            name: (part.keys, part.codes) for name, part in parts_of_encoded.items()
-        }
-        assert {name: list(part.texts()) for name, part in parts.items()} == {
-            name: list(part.texts()) for name, part in parts_of_encoded.items()
-        }
-        assert any(part.keys for part in parts.values())
 
 
 def test_the_store_is_the_same_to_the_byte(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
 import msgspec
@@ -22,9 +23,9 @@ from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureKind, Summary
 from dml_conformance.reports.model.text import brief_seconds, counts_text, share_of_copy
 from dml_conformance.reports.page import html as html_module
-from dml_conformance.reports.page.cases import Cases
 from dml_conformance.reports.page.html import MAX_PAGE, report_html
 from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store, StoreWriter
 
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
 
@@ -46,10 +47,10 @@ def any_page(request: pytest.FixtureRequest, faulty: str) -> Page:
     """Of one campaign, and of two."""
     if request.param == "one":
         return Page(faulty)
-    summaries, cases = (Summary(), Summary()), (Cases(), Cases())
-    report_data.feed(FanOut(summaries[0], cases[0]), report_data.some_faulty())
-    report_data.feed(FanOut(summaries[1], cases[1]), map(righted, report_data.some_faulty()))
-    return Page(report_html(CampaignReport(summaries, cases, [{}, {}])))
+    records = report_data.some_faulty()
+    paths = [report_data.stored(records), report_data.stored(map(righted, records))]
+    with Store(paths[0]) as one, Store(paths[1]) as two:
+        return Page(report_html(CampaignReport.of([one, two])))
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def hostile(record: Record) -> Record:
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_nothing_from_outside_becomes_markup(count: int) -> None:
+def test_nothing_from_outside_becomes_markup(count: int, tmp_path: Path) -> None:
     """No field of a record, a measurement or a campaign, of one or of two."""
     row = msgspec.structs.replace(report_data.throughputs()[0], shape=SCRIPT, data_type=SCRIPT, operator=SCRIPT)
     records = [hostile(plain(verdict)) for verdict in Verdict]
@@ -142,15 +143,15 @@ def test_nothing_from_outside_becomes_markup(count: int) -> None:
     changes: dict[str, object] = dict.fromkeys(("budget", "suite_version", "started"), SCRIPT)
     changes |= {"environment": {SCRIPT: SCRIPT}, "backend": report_data.backend(**names)}
     changes["rules"] = tuple({**rule, **harmful} for rule in report_data.campaign().rules)
-    summaries, cases = [Summary() for _ in range(count)], [Cases() for _ in range(count)]
-    for answer, summary, kept in zip(("accept", "reject"), summaries, cases, strict=False):
-        stream = FanOut(summary, kept)
+    summaries, paths = [Summary() for _ in range(count)], [tmp_path / f"{n}.sqlite" for n in range(count)]
+    for answer, summary, path in zip(("accept", "reject"), summaries, paths, strict=False):
+        stream = FanOut(summary, StoreWriter(path))
         stream.start(report_data.campaign(**changes))
         for record in (*records, msgspec.structs.replace(opened, answered=answer), plain(Verdict.FAIL)):
             stream.record(record)
         stream.throughput(row)
         stream.finish(report_data.ending())
-    text = report_html(CampaignReport(summaries, cases, [{}] * count))
+    text = report_html(CampaignReport(summaries, paths, [{}] * count))
     assert_only_own_scripts(text)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     page = Page(text)

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,8 +33,8 @@ from dml_conformance.reports.model.records import (
 )
 from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
-from dml_conformance.reports.page.cases import Cases
 from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -59,6 +61,7 @@ class Answered(NamedTuple):
     rule: str = ""
 
 
+_FOLDER = TemporaryDirectory(prefix="reports-")
 Backend = Callable[[Case, random.Random], Answered]
 
 
@@ -176,11 +179,17 @@ def summary_of(records: Iterable[Record], **changes: Any) -> Summary:
     return summary
 
 
+def stored(records: Iterable[Record], **changes: Any) -> Path:
+    """The results file of the same, in a folder that is removed in the end."""
+    path = Path(mkdtemp(dir=_FOLDER.name)) / "results.sqlite"
+    feed(StoreWriter(path), records, **changes)
+    return path
+
+
 def report_of(records: Iterable[Record], **changes: Any) -> CampaignReport:
     """Of the same, with its cases."""
-    summary, cases = Summary(), Cases()
-    feed(FanOut(summary, cases), records, **changes)
-    return CampaignReport([summary], [cases])
+    with Store(stored(records, **changes)) as store:
+        return CampaignReport.of([store])
 
 
 def _records(count: int, seed: int, backend: Backend) -> Iterator[Record]:
