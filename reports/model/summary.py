@@ -57,6 +57,7 @@ SAMPLE = "sample"  # in place of the rule of a test that stands for all of a sam
 _TEST_TRAITS = ("operator", "level", "phase", "rule")
 WAYS = {"execution": "executed", "acceptance": "decided"}  # all there is for such rules
 JUDGED = (Verdict.PASS, *NOT_CONFORMANT)
+_MOST_TELLING = (*NOT_CONFORMANT, Verdict.ERROR, Verdict.PASS, Verdict.WAIVED, Verdict.OBSERVED)
 FACETS = ("data_type", "index_type", "rank", "layout", "pattern")
 
 
@@ -152,6 +153,18 @@ class Test:
     samples: list[Record] = field(default_factory=list)
 
     __test__ = False  # no test of pytest's
+
+    @property
+    def decisive(self) -> Verdict:
+        """The verdict that the test comes to: of those that there are the one that says most."""
+        return next((verdict for verdict in _MOST_TELLING if self.counts[verdict]), Verdict.NOT_SUPPORTED)
+
+    @property
+    def status(self) -> str:
+        """The same as servers know it: failed, other (the harness was at fault), passed, or skipped."""
+        if self.decisive in NOT_CONFORMANT:
+            return "failed"
+        return {Verdict.ERROR: "other", Verdict.PASS: "passed"}.get(self.decisive, "skipped")
 
     def add(self, other: Test) -> None:
         """Count another one's records too; its samples are left out."""

@@ -14,13 +14,12 @@ import base64
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import cache
 from importlib import resources
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from dml_conformance.backends.foreign_text import one_line, printable
@@ -43,6 +42,7 @@ from dml_conformance.reports.page.coverage import by_subject, facets
 from dml_conformance.reports.page.drawing import PANEL
 from dml_conformance.reports.page.plots import measurement_text, speed_tables
 from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.views.templates import environment
 
 MAX_GROUPS = 30  # groups of failures of one kind that are shown
 MAX_ROWS = 120  # rows of one table that are shown
@@ -145,25 +145,14 @@ def _text(name: str) -> str:
     return resources.files("dml_conformance.reports.page").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def _compiled() -> FileSystemBytecodeCache | None:
-    """Compiled templates in a temporary folder of the user, as compiling takes 0.3 s; None where none is safe."""
-    with suppress(RuntimeError, OSError):
-        return FileSystemBytecodeCache()
-    return None
-
-
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("dml_conformance.reports.page"),
+    found = environment(
+        "dml_conformance.reports.page",
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        bytecode_cache=_compiled(),
         finalize=lambda value: printable(value) if type(value) is str else value,  # no control characters
     )
-    environment.filters.update(
+    found.filters.update(
         count="{:,}".format,
         plural=count_of,
         case=_case,
@@ -183,7 +172,7 @@ def _environment() -> Environment:
         to_cases=lambda traits: "#cases?" + urlencode({name: value for name, value in traits.items() if value}),
         to_operator=lambda name: "#operator?" + urlencode({"operator": name}),
     )
-    return environment
+    return found
 
 
 def _case(record: Record) -> str:

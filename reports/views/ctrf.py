@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.backends.foreign_text import one_line, printable
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Campaign, Verdict
+from dml_conformance.reports.model.records import Campaign, Verdict
 from dml_conformance.reports.model.summary import Summary, Test
 from dml_conformance.reports.views.junit import NO_RULE, record_text
 
@@ -83,36 +83,21 @@ def _printable(value: Any) -> Any:
 
 
 def _test(operator: str, level: str, rule: str, test: Test) -> dict[str, Any]:
-    status, raw = _status(test)
     found: dict[str, Any] = {
         "name": f"{operator} {level} {rule or NO_RULE}",
-        "status": status,
-        "rawStatus": raw,
+        "status": test.status,
+        "rawStatus": str(test.decisive),
         "duration": round(1000 * test.seconds),
         "suite": [operator, level],
         "type": "conformance",
         "extra": {"cases": {str(verdict): test.counts[verdict] for verdict in Verdict if test.counts[verdict]}},
     }
-    if test.samples and status in ("failed", "other"):
+    if test.samples and test.status in ("failed", "other"):
         found["message"] = one_line(f"{test.samples[0].verdict}: {test.samples[0].reason}", 500)
         found["trace"] = "\n".join(record_text(record) for record in test.samples)
-    elif status == "skipped":
+    elif test.status == "skipped":
         found["message"] = "nothing was judged"
     return found
-
-
-def _status(test: Test) -> tuple[str, str]:
-    """CTRF's word for a test, and the verdict behind it."""
-    for status, verdicts in (
-        ("failed", NOT_CONFORMANT),
-        ("other", (Verdict.ERROR,)),
-        ("passed", (Verdict.PASS,)),
-        ("skipped", (Verdict.WAIVED, Verdict.OBSERVED, Verdict.NOT_SUPPORTED)),
-    ):
-        for verdict in verdicts:
-            if test.counts[verdict]:
-                return status, str(verdict)
-    return "skipped", str(Verdict.NOT_SUPPORTED)
 
 
 def _environment(campaign: Campaign) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from dml_conformance.reports.page import html as html_module
 from dml_conformance.reports.page.html import MAX_PAGE, report_html
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views import templates
 
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
 
@@ -465,5 +466,5 @@ def test_templates_are_compiled_anew_where_no_folder_is_safe(monkeypatch: pytest
     def refused() -> None:
         raise RuntimeError("Cannot determine safe temp directory.")
 
-    monkeypatch.setattr(html_module, "FileSystemBytecodeCache", refused)
-    assert html_module._compiled() is None
+    monkeypatch.setattr(templates, "FileSystemBytecodeCache", refused)
+    assert templates.environment("dml_conformance.reports.page").bytecode_cache is None
