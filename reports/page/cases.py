@@ -25,7 +25,7 @@ from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.store.results import RankedCase, Store
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
-MAX_HELD = 24 << 20  # bytes of cases, not compressed, that are tried
+MAX_HELD = 48 << 20  # bytes of cases, not compressed, that are tried
 MAX_CASE = 32 << 10  # bytes of one case; a longer one is left to results.sqlite
 FIRST_KEPT = 3  # cases of each operator, level, rule and verdict that are kept whatever their digests
 MAX_TOLD_IN_FULL = 3 << 20  # bytes of cases with all the differences that were recorded

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any
 
@@ -30,6 +30,11 @@ _DEFINITIONS = "#/$defs/"
 _SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _UINT = {"type": "integer", "minimum": 0, "maximum": UINT32_MAX}
 _UINT64 = {"type": "integer", "minimum": 0, "maximum": UINT64_MAX}
+_DATA = (
+    "A recipe for each input tensor, by its name; empty where nothing is executed, and null where that is so of an "
+    "operator without inputs."
+)
+_PLACEMENT = "How the tensors are bound; without it as the case's digest says."
 _UINTS = {"type": "array", "items": _UINT}
 
 
@@ -64,7 +69,6 @@ def case_schema() -> Schema:
 
     The tensors' short forms, which reading takes, are not in it.
     """
-    about = _documented(Case)
     definitions: Schema = {
         "Level": _level(),
         "Recipe": _recipe(),
@@ -74,33 +78,22 @@ def case_schema() -> Schema:
     for spec in operators().values():
         definitions |= {_name_of_kind(field.kind): field.kind.schema for field in spec.fields}
         definitions[spec.name] = _operator(spec)
+    fields: dict[str, tuple[str, Schema]] = {
+        "type": ("The operator.", {"enum": [spec.dml_name for spec in operators().values()]}),
+        "desc": ("The operator descriptor.", {"type": "object"}),
+        "level": ("level", {"$ref": _DEFINITIONS + "Level"}),
+        "data": (_DATA, {"type": ["object", "null"], "additionalProperties": {"$ref": _DEFINITIONS + "Recipe"}}),
+        "placement": (_PLACEMENT, {"$ref": _DEFINITIONS + "Placement"}),
+        "timed": ("timed", {"type": "boolean"}),
+        "rule": ("rule", {"type": "string"}),
+        "expect": ("What the specification says of the descriptor.", _expect()),
+        "origin": ("origin", {"type": "string"}),
+    }
     return {
         "$schema": _DRAFT,
         "$id": "urn:dml-conformance:case:1",
         "title": "Case",
-        "description": about[0],
-        "type": "object",
-        "properties": {
-            "type": {"description": "The operator.", "enum": [spec.dml_name for spec in operators().values()]},
-            "desc": {"description": "The operator descriptor.", "type": "object"},
-            "level": {"$ref": _DEFINITIONS + "Level", "description": _sentence(about[1]["level"])},
-            "data": {
-                "description": "A recipe for each input tensor, by its name; empty where nothing is executed, and null "
-                "where that is so of an operator without inputs.",
-                "type": ["object", "null"],
-                "additionalProperties": {"$ref": _DEFINITIONS + "Recipe"},
-            },
-            "placement": {
-                "$ref": _DEFINITIONS + "Placement",
-                "description": "How the tensors are bound; without it as the case's digest says.",
-            },
-            "timed": {"type": "boolean", "description": _sentence(about[1]["timed"])},
-            "rule": {"type": "string", "description": _sentence(about[1]["rule"])},
-            "expect": _expect(about[1]),
-            "origin": {"type": "string", "description": _sentence(about[1]["origin"])},
-        },
-        "required": ["type", "desc", "level"],
-        "additionalProperties": False,
+        **_object(Case, fields, ("type", "desc", "level")),
         "oneOf": [{"$ref": _DEFINITIONS + name} for name in operators()],
         "$defs": definitions,
     }
@@ -180,92 +173,60 @@ def _level() -> Schema:
     return {"description": "A DirectML feature level.", "enum": [level.label for level in Level]}
 
 
-def _expect(fields: dict[str, str]) -> Schema:
-    return {
-        "description": "What the specification says of the descriptor.",
-        "type": "object",
-        "properties": {
-            "decision": {
-                "description": _sentence(fields["outcome"]),
-                "enum": [str(outcome) for outcome in Outcome],
-            },
-            "rules": {
-                "description": _sentence(fields["broken"]),
-                "type": "array",
-                "items": {"type": "string"},
-            },
-        },
-        "required": ["decision", "rules"],
-        "additionalProperties": False,
+def _object(kind: type, fields: Mapping[str, tuple[str, Schema]], required: Sequence[str] = ()) -> Schema:
+    """Of a type's JSON: by each member's name the attribute that describes it, or its description, and its schema."""
+    summary, about = _documented(kind)
+    properties = {
+        name: {**schema, "description": _sentence(about.get(of, of))} for name, (of, schema) in fields.items()
     }
+    found = {"description": summary, "type": "object", "properties": properties, "additionalProperties": False}
+    return {**found, "required": list(required)} if required else found
+
+
+def _expect() -> Schema:
+    fields: dict[str, tuple[str, Schema]] = {
+        "decision": ("outcome", {"enum": [str(outcome) for outcome in Outcome]}),
+        "rules": ("broken", {"type": "array", "items": {"type": "string"}}),
+    }
+    return _object(Case, fields, ("decision", "rules"))
 
 
 def _recipe() -> Schema:
-    summary, fields = _documented(Recipe)
-    return {
-        "description": summary,
-        "type": "object",
-        "properties": {
-            "pattern": {"type": "string", "description": _sentence(fields["pattern"])},
-            "seed": {"type": "integer", "default": 0, "description": _sentence(fields["seed"])},
-            "values": {"type": "array", "items": {"type": "number"}, "description": _sentence(fields["values"])},
-            "in_place": {"type": "boolean", "default": False, "description": _sentence(fields["in_place"])},
-            "period": {"type": "integer", "minimum": 0, "default": 0, "description": _sentence(fields["period"])},
-        },
-        "required": ["pattern"],
-        "additionalProperties": False,
+    fields: dict[str, tuple[str, Schema]] = {
+        "pattern": ("pattern", {"type": "string"}),
+        "seed": ("seed", {"type": "integer", "default": 0}),
+        "values": ("values", {"type": "array", "items": {"type": "number"}}),
+        "in_place": ("in_place", {"type": "boolean", "default": False}),
+        "period": ("period", {"type": "integer", "minimum": 0, "default": 0}),
     }
+    return _object(Recipe, fields, ("pattern",))
 
 
 def _placement() -> Schema:
-    summary, fields = _documented(Placement)
     offset = {"type": "integer", "minimum": 0, "multipleOf": OFFSET_ALIGNMENT}
     surplus = {"type": "integer", "minimum": 0, "multipleOf": SIZE_ALIGNMENT, "default": 0}
-    return {
-        "description": summary,
-        "type": "object",
-        "properties": {
-            "offsets": {
-                "type": "array",
-                "items": offset,
-                "minItems": 1,
-                "default": [0],
-                "description": _sentence(fields["offsets"]),
-            },
-            "order": {
-                "enum": [str(order) for order in Order],
-                "default": str(Order.DECLARED),
-                "description": _sentence(fields["order"]),
-            },
-            "heap": {"type": "boolean", "default": False, "description": _sentence(fields["heap"])},
-            "surplus": {**surplus, "description": _sentence(fields["surplus"])},
-        },
-        "additionalProperties": False,
+    fields: dict[str, tuple[str, Schema]] = {
+        "offsets": ("offsets", {"type": "array", "items": offset, "minItems": 1, "default": [0]}),
+        "order": ("order", {"enum": [str(order) for order in Order], "default": str(Order.DECLARED)}),
+        "heap": ("heap", {"type": "boolean", "default": False}),
+        "surplus": ("surplus", surplus),
     }
+    return _object(Placement, fields)
 
 
 def _tensor() -> Schema:
     """As `spec.forms.tensor_to_json` writes it: Type, Flags, Strides and the alignment only where not at default."""
-    summary, fields = _documented(TensorDesc)
     flags = [{"const": "OWNED_BY_DML"}, {"type": "integer", "minimum": 1, "maximum": UINT32_MAX}]
-    return {
-        "description": summary,
-        "type": "object",
-        "properties": {
-            "Type": {"description": _sentence(fields["type"]), "enum": [t.name for t in TensorType]},
-            "DataType": {"description": _sentence(fields["data_type"]), "enum": [t.name for t in DataType]},
-            "Flags": {"description": _sentence(fields["flags"]), "oneOf": flags},
-            "Sizes": {**_UINTS, "description": _sentence(fields["sizes"])},
-            "Strides": {**_UINTS, "description": _sentence(fields["strides"])},
-            "TotalTensorSizeInBytes": {**_UINT64, "description": _sentence(fields["total_tensor_size_in_bytes"])},
-            "GuaranteedBaseOffsetAlignment": {
-                **_UINT,
-                "description": _sentence(fields["guaranteed_base_offset_alignment"]),
-            },
-        },
-        "required": ["DataType", "Sizes", "TotalTensorSizeInBytes"],
-        "additionalProperties": False,
+    fields: dict[str, tuple[str, Schema]] = {
+        "Type": ("type", {"enum": [t.name for t in TensorType]}),
+        "DataType": ("data_type", {"enum": [t.name for t in DataType]}),
+        "Flags": ("flags", {"oneOf": flags}),
+        "Sizes": ("sizes", _UINTS),
+        "Strides": ("strides", _UINTS),
+        "TotalTensorSizeInBytes": ("total_tensor_size_in_bytes", _UINT64),
+        "GuaranteedBaseOffsetAlignment": ("guaranteed_base_offset_alignment", _UINT),
     }
+    return _object(TensorDesc, fields, ("DataType", "Sizes", "TotalTensorSizeInBytes"))
 
 
 def _name_of_kind(kind: Kind) -> str:
