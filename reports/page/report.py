@@ -32,7 +32,7 @@ from dml_conformance.reports.model.summary import (
     Verdicts,
     is_contrary,
 )
-from dml_conformance.reports.model.text import count_of, counts_text, duration, executed_texts, level_ranges
+from dml_conformance.reports.model.text import counts_text, executed_texts, level_ranges
 from dml_conformance.reports.page.cases import SHOWN_DIGITS
 from dml_conformance.reports.page.changes import CHANGE_MEANINGS, Answers, CaseChange, ChangeKind, changes, differing
 from dml_conformance.reports.store.results import Store, StoreError
@@ -332,51 +332,9 @@ class CampaignReport:
         groups = [group for _, of in self.differences() for group in of]
         return sorted(groups, key=lambda group: -group.breadth)[:MAX_FIRST]
 
-    def head(self) -> list[tuple[str, list[CampaignCell]]]:
-        """The facts that tell the campaigns apart."""
-        outcomes = [CampaignCell(str(s.conformance), CellVerdict[s.conformance.name]) for s in self.summaries]
-        held = self._facts(lambda s: f"profile {s.campaign.accuracy}")
-        rows = [
-            ("Outcome", outcomes),
-            ("Device", self._facts(lambda s: s.campaign.backend["device"])),
-            ("Versions", self._facts(lambda s: _joined(s.campaign.backend["versions"]))),
-            ("Paths", self._facts(lambda s: _listed(s.campaign.backend.get("paths", {})) or "one")),
-            ("Asked for", self._facts(_asked)),
-            ("Specification", self._facts(lambda s: f"as {s.campaign.spec}")),
-            *([("Accuracy", held)] if any(s.errors for s in self.summaries) else []),
-            ("Budget and seed", self._facts(lambda s: f"{s.campaign.budget}, {s.campaign.seed}")),
-            ("Started", self._facts(_started)),
-            ("Suite", self._facts(lambda s: f"dml-conformance {s.campaign.suite_version}")),
-            ("Judged cases", self._facts(lambda s: f"{s.judged:,} of {s.total:,}")),
-        ]
-        return rows[1:-1] if self.is_single else rows  # the headline of a single one says the first and the last
-
-    def setting(self) -> str:
-        """What a single campaign was: what it was asked for, where and when."""
-        summary = self.summaries[0]
-        budget = f"{summary.campaign.budget} budget, seed {summary.campaign.seed}"
-        return f"{_asked(summary)}; {budget}; on {summary.campaign.backend['device']}; {_started(summary)}"
-
-    def environments(self) -> list[tuple[str, list[CampaignCell]]]:
-        """What it takes to run the campaigns again, and their digests."""
-        rows = [
-            ("Results digest", self._facts(lambda s: s.digests.results)),
-            ("Content digest", self._facts(lambda s: s.digests.content)),
-            ("Operators", self._facts(lambda s: ", ".join(s.campaign.operators))),
-            ("Levels", self._facts(lambda s: ", ".join(s.campaign.levels))),
-            ("Executed", self._facts(lambda s: "; ".join(executed_texts(s.executed_at())) or "at every level")),
-            ("Enforced", self._facts(lambda s: ", ".join(s.campaign.backend["enforces"]) or "nothing")),
-            ("Executes", self._facts(lambda s: "yes" if s.campaign.backend["executes"] else "no")),
-            ("Decides by the rules of", self._facts(lambda s: s.campaign.backend.get("decides_at") or "each level")),
-            ("Accelerated", self._facts(lambda s: "yes" if s.campaign.backend.get("accelerated") else "no")),
-            ("Finished", self._facts(lambda s: s.ending.finished if s.ending and s.ending.finished else "never")),
-        ]
-        for name in distinct(summary.campaign.environment for summary in self.summaries):
-            rows.append((name, [CampaignCell(s.campaign.environment.get(name, "unknown")) for s in self.summaries]))
-        return rows
-
-    def _facts(self, fact: Callable[[Summary], str]) -> list[CampaignCell]:
-        return [CampaignCell(fact(summary)) for summary in self.summaries]
+    def environment_names(self) -> list[str]:
+        """Of the facts about the machines that the campaigns ran on."""
+        return distinct(summary.campaign.environment for summary in self.summaries)
 
     # Since the baseline.
 
@@ -811,24 +769,6 @@ def _baseline_label(summary: Summary, others: Collection[str]) -> str:
     while label in others:  # a backend may be called anything
         label += " run"
     return label
-
-
-def _listed(paths: Mapping[str, str]) -> str:
-    return "; ".join(f"{part}: {path}" for part, path in paths.items())
-
-
-def _joined(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-
-
-def _asked(summary: Summary) -> str:
-    operators, levels = summary.campaign.operators, summary.campaign.levels
-    return f"{count_of(len(operators), 'operator')} at {count_of(len(levels), 'level')}, {level_ranges(levels, levels)}"
-
-
-def _started(summary: Summary) -> str:
-    took = duration(summary.seconds)
-    return summary.campaign.started + (f", took {took}" if took else "")
 
 
 def _output_failures(group: FailureGroup) -> int:
