@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.model.grouping import grouped
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Timing, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Campaign, Timing, Verdict
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.store.checks import LONGEST_FACT, check_length, check_lengths
 from dml_conformance.reports.store.databases import ADDING, DatabaseReader, UnreadableError, guard
@@ -108,6 +108,9 @@ class _About(msgspec.Struct, frozen=True):
 _RUN_TEXTS = ("digest", "backend", "device", "started", "outcome")
 _RunRow = tuple[int, str, str, str, str, str, str]
 _TimingRow = tuple[str, str, int, str, float]
+_SUMS = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
+_TIMED_COLUMNS = "operator, data_type, output_bytes, caches, bytes_per_second"
+_TIMED = f"SELECT {_TIMED_COLUMNS} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
 
 
 class HistoryFile(DatabaseReader):
@@ -142,40 +145,32 @@ class HistoryFile(DatabaseReader):
 
     def add(self, summary: Summary) -> bool:
         """Add a run; False where the same one is there already."""
-        run = run_of(summary)
-        about = msgspec.json.encode(_About(run.suite_version, run.versions, run.setup)).decode()
-        with self._using():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                added = self._insert(run, about, summary)
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-        return added
-
-    def _insert(self, run: HistoryRun, about: str, summary: Summary) -> bool:
-        row = (run.digest, run.backend, run.device, run.started, run.outcome, about)
-        insert = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id"
-        new = self._connection.execute(insert, row).fetchone()
-        if new is None:
-            return False
-        self._connection.executemany(
-            "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?)",
-            [
-                (new[0], cell.operator, cell.level, str(verdict), count)
-                for cell in summary.matrix()
-                for verdict, count in cell.counts.items()
-                if count
-            ],
+        campaign = summary.campaign
+        about = _About(campaign.suite_version, campaign.backend.get("versions", {}), setup_of(campaign))
+        row = (
+            summary.digests.content,
+            campaign.backend["name"],
+            campaign.backend["device"],
+            campaign.started,
+            str(summary.conformance),
+            msgspec.json.encode(about).decode(),
         )
-        self._connection.executemany(
-            "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (new[0], *row.timing[:3], str(row.caches), row.bytes_per_second)
-                for row in {row.timing: row for row in summary.throughputs}.values()
-            ],
-        )
+        counts = [(cell, *count) for cell in summary.matrix() for count in cell.counts.items() if count[1]]
+        timed = {row.timing: row.bytes_per_second for row in summary.throughputs}
+        with self._using(), self._connection as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            insert = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id"
+            new = connection.execute(insert, row).fetchone()
+            if new is None:
+                return False
+            connection.executemany(
+                "INSERT INTO verdicts VALUES (?, ?, ?, ?, ?)",
+                [(new[0], cell.operator, cell.level, str(verdict), count) for cell, verdict, count in counts],
+            )
+            connection.executemany(
+                "INSERT INTO throughput VALUES (?, ?, ?, ?, ?, ?)",
+                [(new[0], *timing[:3], str(timing.caches), speed) for timing, speed in timed.items()],
+            )
         return True
 
     def series(self) -> dict[tuple[str, str], list[HistoryRun]]:
@@ -183,37 +178,29 @@ class HistoryFile(DatabaseReader):
         found: list[HistoryRun] = []
         with self._using():
             query = f"SELECT id, {', '.join(_RUN_TEXTS)}, json FROM run ORDER BY backend, device, started, id"  # noqa: S608 - constants only
-            rows = msgspec.convert(self._connection.execute(query).fetchall(), list[_RunRow])
-            for identity, *texts, about in rows:
+            for identity, *texts, about in self._rows(query, _RunRow):
                 names: dict[str, Any] = dict(zip(_RUN_TEXTS, texts, strict=True))
-                for field, text in names.items():
-                    check_length(field, text)
+                check_lengths("run", names)
                 rest = msgspec.json.decode(about, type=_About)
                 check_length("setup", rest.setup, LONGEST_FACT)
                 check_lengths("versions", rest.versions)
                 counts: dict[str, dict[str, int]] = {}
-                sums = "SELECT operator, verdict, sum(count) FROM verdicts WHERE run = ? GROUP BY operator, verdict"
-                counted = self._connection.execute(sums, (identity,)).fetchall()
-                for operator, verdict, count in msgspec.convert(counted, list[tuple[str, str, int]]):
-                    check_lengths("verdicts", (operator, verdict))
+                for operator, verdict, count in self._rows(_SUMS, tuple[str, str, int], identity):
                     counts.setdefault(operator, {})[verdict] = count
-                run = HistoryRun(
-                    **names, **msgspec.structs.asdict(rest), counts=counts, throughput=self._throughput(identity)
-                )
-                found.append(run)
+                throughput = {
+                    Timing(operator, data_type, size, Caches(caches)): _positive(rate)
+                    for operator, data_type, size, caches, rate in self._rows(_TIMED, _TimingRow, identity)
+                }
+                found.append(HistoryRun(**names, **msgspec.structs.asdict(rest), counts=counts, throughput=throughput))
         return grouped(found, lambda run: (run.backend, run.device))
 
-    def _throughput(self, run: int) -> dict[Timing, float]:
-        """What was timed in a run, with bytes per second, by size within each type."""
-        columns = "operator, data_type, output_bytes, caches, bytes_per_second"
-        query = f"SELECT {columns} FROM throughput WHERE run = ? ORDER BY 1, 2, 4, 3"  # noqa: S608 - constants only
-        rows = msgspec.convert(self._connection.execute(query, (run,)).fetchall(), list[_TimingRow])
-        for row in rows:
-            check_lengths("throughput", row[:2])
-        return {
-            Timing(operator, data_type, size, Caches(caches)): _positive(rate)
-            for operator, data_type, size, caches, rate in rows
-        }
+    def _rows(self, query: str, kind: Any, *parameters: Any) -> list[Any]:
+        """What a query gives, each row held against its type, and its names against how long they may be."""
+        rows: list[Any] = msgspec.convert(self._connection.execute(query, parameters).fetchall(), list[kind])
+        if parameters:
+            for row in rows:
+                check_lengths("names", [value for value in row if isinstance(value, str)])
+        return rows
 
     @contextmanager
     def _using(self) -> Iterator[None]:
@@ -232,16 +219,8 @@ def _positive(value: float) -> float:
     return value
 
 
-def run_of(summary: Summary) -> HistoryRun:
-    """What a history keeps of a run."""
-    campaign = summary.campaign
-    sums = summary.sums("operator")
-    counts: dict[str, dict[str, int]] = {
-        operator: {str(verdict): count for verdict, count in sums[operator,].counts.items()}
-        if (operator,) in sums
-        else {}
-        for operator in campaign.operators
-    }
+def setup_of(campaign: Campaign) -> str:
+    """What a campaign's cases and verdicts follow from."""
     setup = (
         f"suite {campaign.suite_version}",
         f"budget {campaign.budget}",
@@ -252,15 +231,4 @@ def run_of(summary: Summary) -> HistoryRun:
         ", ".join(campaign.levels),
         campaign.environment.get("saved failures", ""),
     )
-    return HistoryRun(
-        summary.digests.content,
-        campaign.backend["name"],
-        campaign.backend["device"],
-        campaign.started,
-        str(summary.conformance),
-        campaign.suite_version,
-        campaign.backend.get("versions", {}),
-        "; ".join(filter(None, setup)),
-        counts,
-        {row.timing: row.bytes_per_second for row in summary.throughputs},
-    )
+    return "; ".join(filter(None, setup))

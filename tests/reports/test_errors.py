@@ -18,7 +18,7 @@ import report_data
 from report_data import plain
 from rich.console import Console
 
-from dml_conformance.reports.history.database import run_of
+from dml_conformance.reports.history.database import setup_of
 from dml_conformance.reports.model.encoded import decode_records, encode_records
 from dml_conformance.reports.model.errors import LEAST_BIN, MOST, ErrorCounts, Errors, bin_end
 from dml_conformance.reports.model.records import Record
@@ -209,7 +209,7 @@ def test_errors_that_no_results_have_are_refused(changes: dict[str, Any]) -> Non
 
 def test_runs_under_different_profiles_are_not_the_same_conditions() -> None:
     one, other = summary_of(), summary_of(accuracy="precise")
-    assert run_of(one).setup != run_of(other).setup
+    assert setup_of(one.campaign) != setup_of(other.campaign)
     assert CampaignReport([one, other]).unlike() == ["accuracy"]
     assert CampaignReport([one, one]).unlike() == []
 

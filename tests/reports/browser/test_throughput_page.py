@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import report_data
 from msgspec.structs import replace
 from report_data import plain
 
-from dml_conformance.reports.history.database import run_of
+from dml_conformance.reports.history.database import HistoryFile
 from dml_conformance.reports.history.page import history_html
 from dml_conformance.reports.history.trends import Trend
 from dml_conformance.reports.model.records import Caches, Verdict
@@ -35,7 +35,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve runs: from the fifth on cases of TILE fail, from the seventh on it takes twice as long."""
-    runs = []
+    folder = tmp_path_factory.mktemp("history")
+    with HistoryFile(folder / "history.sqlite", create=True) as kept:
+        for summary in twelve_runs():
+            kept.add(summary)
+        ((_, runs),) = kept.series().items()
+    path = folder / "history.html"
+    path.write_text(history_html([Trend.of(runs)]), encoding="utf-8")
+    return path
+
+
+def twelve_runs() -> Iterator[Summary]:
     for day in range(1, 13):
         summary = Summary()
         summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
@@ -46,10 +56,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
             slower = 2 if row.operator == "TILE" and day >= 7 else 1 + day % 3 / 100
             summary.throughput(replace(row, seconds=tuple(slower * seconds for seconds in row.seconds)))
         summary.finish(report_data.ending())
-        runs.append(run_of(summary))
-    path = tmp_path_factory.mktemp("history") / "history.html"
-    path.write_text(history_html([Trend.of(runs)]), encoding="utf-8")
-    return path
+        yield summary
 
 
 def unfolded(page: Any) -> Any:
