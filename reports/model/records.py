@@ -26,6 +26,10 @@ Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 LevelLabel = Annotated[str, msgspec.Meta(pattern="^[0-9]+_[0-9]+$")]
 
 
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what stands in documents: no field but its own."""
+
+
 class Verdict(StrEnum):
     """The judged outcome of one case on one backend. Every case ends in exactly one."""
 
@@ -393,6 +397,28 @@ class Campaign(msgspec.Struct, frozen=True):
     executed: dict[str, tuple[str, ...]] = {}
     every_level: bool = False
     accuracy: str = DIRECTML.name
+
+
+class Strength(Entry, frozen=True, kw_only=True):
+    """How many backends that are wrong on purpose the suite finds; each is run at operators and levels where it shows.
+
+    Attributes:
+        suite_version: that was measured.
+        is_current: whether it was measured on the version that ran.
+        budget: of the campaigns that it was measured with; `standard` stands for larger ones.
+        operators: how many it was measured on; null where that was not told.
+        mutants: wrong backends.
+        plantings: combinations of wrong backend, operator and level.
+        killed: how many of these a campaign finds, whatever the seed.
+    """
+
+    suite_version: str
+    is_current: bool
+    budget: str
+    operators: Count | None = None
+    mutants: Count
+    plantings: Count
+    killed: Count
 
 
 class Ending(msgspec.Struct, frozen=True):

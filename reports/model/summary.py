@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import product
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -29,10 +29,13 @@ from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossC
 from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.errors import ErrorCounts
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import (
     NOT_CONFORMANT,
     Campaign,
+    Count,
     Ending,
+    Entry,
     LevelLabel,
     Phase,
     Record,
@@ -241,41 +244,61 @@ class Cell:
     counts: Verdicts
 
 
-@dataclass(frozen=True, slots=True)
-class RuleCoverage:
-    """How often a rule was held against the backend.
+class RuleResult(Entry, frozen=True, kw_only=True):
+    """How often one rule was held against the backend.
 
     Attributes:
-        rule: its entry in `Campaign.rules`.
-        accepted: judged cases that keep it. A valid descriptor keeps every rule of its operator and level; an execution
-            rule counts the cases whose verdict is about it.
+        id: `GATHER.output-sizes`.
+        category: what the rule is about.
+        kind: `descriptor` for what a descriptor can break, `acceptance` for what decisions on valid ones are held to,
+            `execution` for what memory and values are.
+        erratum: id of the erratum that leaves open what breaking it means, or "".
+        accepted: judged cases that keep it: for a rule that is none of execution every valid case of the operators that
+            it concerns, at levels where it applies; for an execution rule the cases whose verdict is about it.
         rejected: judged cases that the specification rejects for it.
         left_open: cases whose fate it leaves open.
         differences: judged cases about it in which the backend differed.
     """
 
-    rule: Mapping[str, Any]
-    accepted: int
-    rejected: int
-    left_open: int
-    differences: int
+    id: str
+    category: str
+    kind: Literal["descriptor", "acceptance", "execution"]
+    erratum: str
+    accepted: Count
+    rejected: Count
+    left_open: Count
+    differences: Count
 
     @property
     def can_reject(self) -> bool:
         """Whether breaking the rule makes a descriptor invalid: no execution rule, and no question that stays open."""
-        return self.rule["kind"] == "descriptor" and (not self.rule["erratum"] or self.rejected > 0)
+        return self.kind == "descriptor" and (not self.erratum or self.rejected > 0)
 
     @property
     def ways(self) -> str:
         """`both ways` (kept and broken), `one way`, `none`, or all there is for a rule that no descriptor breaks:
         `executed` or `decided`."""
         seen = (self.accepted > 0) + ((self.rejected if self.can_reject else self.left_open) > 0)
-        if seen and self.rule["kind"] in WAYS:
-            return WAYS[self.rule["kind"]]
+        if seen and self.kind in WAYS:
+            return WAYS[self.kind]
         return ("none", "one way", "both ways")[seen]
 
 
-class Unclaimed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ExecutedLevels(Entry, frozen=True, kw_only=True):
+    """Where every case of some operators was decided.
+
+    Attributes:
+        levels: those. Each is the newest that was asked for and claimed of levels between which nothing changes for
+            these operators; at the last every case was executed, and at those before a sample. At the others a sample
+            was decided, and less of it executed.
+        operators: of which that is so.
+    """
+
+    levels: list[LevelLabel]
+    operators: list[str]
+
+
+class Unclaimed(Entry, frozen=True, kw_only=True):
     """What was asked for and the backend makes no promise about; it counts as neither pass nor failure.
 
     Attributes:
@@ -509,16 +532,15 @@ class Summary(Consumer):
             return CellVerdict.INCOMPLETE
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
 
-    def executed_at(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Levels at which every case was decided, with the operators of which that is so; empty where all was executed.
-
-        At the levels between, at which nothing changes for these operators, a sample was judged.
-        """
-        found: dict[tuple[str, ...], list[str]] = {}
-        for operator, levels in self.campaign.executed.items():
-            found.setdefault(levels, []).append(operator)
-        is_everywhere = self.campaign.every_level or len(self.campaign.levels) == 1
-        return [] if is_everywhere else [(levels, tuple(operators)) for levels, operators in found.items()]
+    def executed_at(self) -> list[ExecutedLevels]:
+        """Where every case of which operators was decided; empty where all was executed."""
+        if self.campaign.every_level or len(self.campaign.levels) == 1:
+            return []
+        found = grouped(self.campaign.executed.items(), lambda item: item[1])
+        return [
+            ExecutedLevels(levels=list(levels), operators=[operator for operator, _ in items])
+            for levels, items in found.items()
+        ]
 
     def is_sampled(self, operator: str, level: str) -> bool:
         """Whether an operator's cases at a level are a sample."""
@@ -636,7 +658,7 @@ class Summary(Consumer):
             text += f" It makes no promise about {unclaimed} of {count_of(len(self.campaign.rules), 'rule')}."
         return text
 
-    def rule_coverage(self) -> list[RuleCoverage]:
+    def rule_results(self) -> list[RuleResult]:
         """Each of the campaign's rules, with how often it was held against the backend."""
         found: dict[str, Counter[str]] = {}
         for (rule_id, expected, _, verdict), count in self.decisions.items():
@@ -645,13 +667,20 @@ class Summary(Consumer):
                 of_rule[expected] += count
             if verdict in NOT_CONFORMANT:
                 of_rule["differences"] += count
-        coverage = []
+        results = []
         for rule in self.campaign.rules:
             of_rule = found.get(rule["id"], Counter())
             accepted = of_rule[Outcome.ACCEPT] if rule["kind"] == "execution" else self._keeping(rule)
-            rejected, left_open = of_rule[Outcome.REJECT], of_rule[Outcome.UNSPECIFIED]
-            coverage.append(RuleCoverage(rule, accepted, rejected, left_open, of_rule["differences"]))
-        return coverage
+            results.append(
+                RuleResult(
+                    **{name: rule[name] for name in ("id", "category", "kind", "erratum")},
+                    accepted=accepted,
+                    rejected=of_rule[Outcome.REJECT],
+                    left_open=of_rule[Outcome.UNSPECIFIED],
+                    differences=of_rule["differences"],
+                )
+            )
+        return results
 
     def _keeping(self, rule: Mapping[str, Any]) -> int:
         """Judged, valid cases of the operators that a rule concerns, at levels where it applies."""

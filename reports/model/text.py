@@ -130,9 +130,9 @@ BETWEEN_EPOCHS = (
 )
 
 
-def executed_texts(executed_at: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[str]:
+def executed_texts(executed_at: Iterable[Any]) -> list[str]:
     """Where which operators were executed: `at 2_0, 2_1, 6_4: GATHER, TILE`."""
-    return [f"at {', '.join(levels) or 'no level'}: {', '.join(operators)}" for levels, operators in executed_at]
+    return [f"at {', '.join(of.levels) or 'no level'}: {', '.join(of.operators)}" for of in executed_at]
 
 
 def share_of_copy(row: Throughput, of: str = "") -> str:

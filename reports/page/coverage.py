@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dml_conformance.reports.model.grouping import grouped
-from dml_conformance.reports.model.summary import FACETS, RuleCoverage, Summary
+from dml_conformance.reports.model.summary import FACETS, RuleResult, Summary
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, INDICES
 from dml_conformance.spec.registry import operators
@@ -20,9 +20,9 @@ FACET_TITLES = {
 }
 
 
-def by_subject(rules: Sequence[RuleCoverage]) -> dict[str, list[RuleCoverage]]:
+def by_subject(rules: Sequence[RuleResult]) -> dict[str, list[RuleResult]]:
     """How often rules were held against the backend, by what their ids begin with."""
-    return grouped(rules, lambda coverage: coverage.rule["id"].partition(".")[0])
+    return grouped(rules, lambda result: result.id.partition(".")[0])
 
 
 @dataclass(frozen=True)

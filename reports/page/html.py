@@ -114,11 +114,11 @@ def report_html(report: CampaignReport) -> str:
 
 
 def _coverage(summary: Summary) -> Mapping[str, Any]:
-    rules = summary.rule_coverage()
+    rules = summary.rule_results()
     return {
         "rules": rules,
         "by_subject": by_subject(rules),
-        "ways": Counter(coverage.ways for coverage in rules),
+        "ways": Counter(rule.ways for rule in rules),
         "facets": facets(summary),
     }
 

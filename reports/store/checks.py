@@ -10,7 +10,7 @@ import msgspec
 
 from dml_conformance.reports.model.encoded import LONGEST_REASON
 from dml_conformance.reports.model.errors import LARGEST_POWER, LEAST_BIN, MOST_BIN, Errors
-from dml_conformance.reports.model.records import Campaign, Ending, Record, Throughput, Verdict
+from dml_conformance.reports.model.records import Campaign, Ending, Record, Strength, Throughput, Verdict
 from dml_conformance.spec.accuracy import PROFILES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
@@ -43,16 +43,6 @@ class _Rule(msgspec.Struct):
     erratum: str
     kind: str
     operators: list[str]
-
-
-class _Strength(msgspec.Struct):
-    suite_version: str
-    budget: str
-    is_current: bool
-    mutants: int
-    plantings: int
-    killed: int
-    operators: int | None = None
 
 
 def check_length(where: str, text: str, most: int = LONGEST_NAME) -> None:
@@ -111,7 +101,7 @@ def check_campaign(campaign: Campaign) -> None:
     if not {level for levels in executed.values() for level in levels} <= set(campaign.levels):
         raise ValueError(f"executed: expected some of {campaign.levels}, found {executed}")
     if campaign.strength:
-        msgspec.convert(campaign.strength, _Strength)
+        msgspec.convert(campaign.strength, Strength)
     Reading(campaign.spec)
     if campaign.accuracy not in PROFILES:
         raise ValueError(f"accuracy: expected one of {', '.join(PROFILES)}, found {campaign.accuracy!r}")

@@ -462,8 +462,17 @@ class Store(DatabaseReader):
             query = "SELECT unit, records, labels, throughputs FROM mark ORDER BY id"
             return tuple(msgspec.convert(row, Mark) for row in self._connection.execute(query))
 
-    def records(self, **wanted: str | Collection[str] | None) -> Iterator[Record]:
-        """The records in the order of the stream, one at a time, filtered by traits; None or no value is any."""
+    def records(
+        self,
+        *,
+        verdict: str | Collection[str] | None = None,
+        operator: str | Collection[str] | None = None,
+        level: str | Collection[str] | None = None,
+        rule: str | Collection[str] | None = None,
+        phase: str | Collection[str] | None = None,
+    ) -> Iterator[Record]:
+        """The records in the order of the stream, one at a time; each filter is a value or several, None = any."""
+        wanted = {"verdict": verdict, "operator": operator, "level": level, "rule": rule, "phase": phase}
         conditions = ["1"]
         for trait, values in wanted.items():
             if values is not None:

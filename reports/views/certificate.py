@@ -22,14 +22,16 @@ from dml_conformance.reports.model.records import (
     Phase,
     Repeated,
     Sha256,
+    Strength,
     Verdict,
 )
 from dml_conformance.reports.model.summary import (
     CellVerdict,
     Conformance,
+    ExecutedLevels,
     FailureGroup,
     FailureKind,
-    RuleCoverage,
+    RuleResult,
     Summary,
     Unclaimed,
 )
@@ -50,7 +52,7 @@ class CertificateEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """Base of everything in a certificate: every field is there, and no other."""
 
 
-_E = TypeVar("_E", bound=CertificateEntry)
+_E = TypeVar("_E", bound=msgspec.Struct)
 
 
 def _entry(kind: type[_E], /, **values: Any) -> _E:
@@ -74,28 +76,6 @@ class SchemaVersion(CertificateEntry, frozen=True, kw_only=True):
 
     id: Literal["urn:dml-conformance:certificate"]
     version: Literal[2]
-
-
-class Strength(CertificateEntry, frozen=True, kw_only=True):
-    """How many backends that are wrong on purpose the suite finds; each is run at operators and levels where it shows.
-
-    Attributes:
-        suite_version: that was measured.
-        is_current: whether it was measured on the version that ran.
-        budget: of the campaigns that it was measured with; `standard` stands for larger ones.
-        operators: how many it was measured on; null where that was not told.
-        mutants: wrong backends.
-        plantings: combinations of wrong backend, operator and level.
-        killed: how many of these a campaign finds, whatever the seed.
-    """
-
-    suite_version: str
-    is_current: bool
-    budget: str
-    operators: Count | None = None
-    mutants: Count
-    plantings: Count
-    killed: Count
 
 
 class Suite(CertificateEntry, frozen=True, kw_only=True):
@@ -172,20 +152,6 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
     every_level: bool = False
 
 
-class ExecutedLevels(CertificateEntry, frozen=True, kw_only=True):
-    """Where every case of some operators was decided.
-
-    Attributes:
-        levels: those. Each is the newest that was asked for and claimed of levels between which nothing changes for
-            these operators; at the last every case was executed, and at those before a sample. At the others a sample
-            was decided, and less of it executed.
-        operators: of which that is so.
-    """
-
-    levels: list[LevelLabel]
-    operators: list[str]
-
-
 class VerdictCounts(CertificateEntry, frozen=True, kw_only=True):
     """Cases by verdict; each case ends in exactly one.
 
@@ -228,32 +194,6 @@ class MatrixCell(CertificateEntry, frozen=True, kw_only=True):
     level: LevelLabel
     verdict: CellVerdict
     counts: VerdictCounts
-
-
-class RuleResult(CertificateEntry, frozen=True, kw_only=True):
-    """How often one rule was held against the backend.
-
-    Attributes:
-        id: `GATHER.output-sizes`.
-        category: what the rule is about.
-        kind: `descriptor` for what a descriptor can break, `acceptance` for what decisions on valid ones are held to,
-            `execution` for what memory and values are.
-        erratum: id of the erratum that leaves open what breaking it means, or "".
-        accepted: judged cases that keep it: for a rule that is none of execution every valid case of the operators that
-            it concerns, at levels where it applies; for an execution rule the cases whose verdict is about it.
-        rejected: judged cases that the specification rejects for it.
-        left_open: cases whose fate it leaves open.
-        differences: judged cases about it in which the backend differed.
-    """
-
-    id: str
-    category: str
-    kind: Literal["descriptor", "acceptance", "execution"]
-    erratum: str
-    accepted: Count
-    rejected: Count
-    left_open: Count
-    differences: Count
 
 
 class DecisionCount(CertificateEntry, frozen=True, kw_only=True):
@@ -570,12 +510,9 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
                 campaign, Run, finished="" if ending is None else ending.finished, complete=summary.is_complete
             ),
             counts=VerdictCounts.of(summary.counts),
-            executed=[
-                _entry(ExecutedLevels, levels=levels, operators=operators)
-                for levels, operators in summary.executed_at()
-            ],
+            executed=summary.executed_at(),
             matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
-            rules=[_rule_result(coverage) for coverage in summary.rule_coverage()],
+            rules=[_read_from(result, RuleResult) for result in summary.rule_results()],
             decisions=[
                 _entry(DecisionCount, rule=rule, expected=expected, answered=answered, verdict=verdict, count=count)
                 for (rule, expected, answered, verdict), count in sorted(summary.decisions.items())
@@ -621,11 +558,6 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             return msgspec.json.decode(text, type=cls)
         except MALFORMED as error:
             raise CertificateError(f"not a certificate of version 2: {error}") from None
-
-
-def _rule_result(coverage: RuleCoverage) -> RuleResult:
-    about = {name: coverage.rule[name] for name in ("id", "category", "kind", "erratum")}
-    return _read_from(coverage, RuleResult, **about)
 
 
 def _failure(group: FailureGroup, levels: Sequence[str]) -> Failure:

@@ -43,9 +43,8 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.strength import Totals, recorded_totals, strength_of
-from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase
+from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Strength
 from dml_conformance.reports.model.release import suite_version
-from dml_conformance.reports.views.certificate import Strength
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
 from dml_conformance.spec.registry import operators, rules, rules_of
 from dml_conformance.spec.validator import Outcome as Decided

@@ -179,7 +179,7 @@ def test_rule_coverage_tells_both_ways_apart() -> None:
         operators=("GATHER", "TILE"),
         levels=("2_0", "3_0"),
     )
-    coverage = {found.rule["id"]: found for found in summary.rule_coverage()}
+    coverage = {found.id: found for found in summary.rule_results()}
 
     def counted(rule: str) -> tuple[int, int, int, int, str]:
         found = coverage[rule]
@@ -202,7 +202,7 @@ def test_a_decision_alone_is_no_credit_for_a_rule_of_execution() -> None:
     """A valid case about no rule in particular keeps all rules of descriptors."""
     decided = plain(rule="", reason="decided only; execution is not claimed")
     summary = summed(decided, decided, levels=("3_0",))
-    coverage = {found.rule["id"]: found for found in summary.rule_coverage()}
+    coverage = {found.id: found for found in summary.rule_results()}
     assert (coverage["GATHER.axis-range"].accepted, coverage["GATHER.axis-range"].ways) == (2, "one way")
     assert (coverage["GATHER.values"].accepted, coverage["GATHER.values"].ways) == (0, "none")
     assert summary.counts[Verdict.PASS] == 2
@@ -211,10 +211,10 @@ def test_a_decision_alone_is_no_credit_for_a_rule_of_execution() -> None:
 
 def test_an_open_question_that_is_settled_can_reject() -> None:
     settled = plain(rule="TENSOR.output-overlap", expected="REJECT", answered="reject")
-    (found,) = (c for c in summed(settled, spec="observed").rule_coverage() if c.rule["id"] == "TENSOR.output-overlap")
+    (found,) = (c for c in summed(settled, spec="observed").rule_results() if c.id == "TENSOR.output-overlap")
     assert (found.can_reject, found.rejected, found.ways) == (True, 1, "one way")
     left_open = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED")
-    (found,) = (c for c in summed(left_open).rule_coverage() if c.rule["id"] == "TENSOR.output-overlap")
+    (found,) = (c for c in summed(left_open).rule_results() if c.id == "TENSOR.output-overlap")
     assert (found.can_reject, found.left_open, found.ways) == (False, 1, "one way")
 
 
