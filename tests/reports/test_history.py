@@ -53,33 +53,26 @@ def test_a_step_is_found_where_it_is(seed: int, ratio: float) -> None:
     assert step.change == pytest.approx(ratio - 1, abs=0.05 * max(1, ratio))
 
 
-def test_several_steps_are_found() -> None:
-    values = noisy(100, 8, 1) + noisy(50, 8, 2) + noisy(80, 8, 3)
-    assert [(step.at, step.confirmed) for step in steps(values)] == [(8, True), (16, True)]
-    assert [round(step.before, -1) for step in steps(values)] == [100, 50]
-
-
-def test_one_bad_run_is_no_step() -> None:
-    values = noisy(100, 20, 1)
-    values[10] = 30
-    assert steps(values) == []
-
-
-@pytest.mark.parametrize("lasting", [1, 2])
-def test_the_last_runs_are_not_yet_a_step(lasting: int) -> None:
-    (step,) = steps(noisy(100, 12, 1) + noisy(60, lasting, 2))
-    assert (step.at, step.confirmed) == (12, False)
-    assert steps(noisy(100, 12, 1) + [95] * lasting) == []  # a little off is not told before it is sure
-
-
-def test_a_little_that_lasts_is_a_step_where_there_is_no_noise() -> None:
-    assert [step.at for step in steps([100.0] * 6 + [110.0] * 6)] == [6]
-    assert steps([100.0] * 6 + [104.0] * 6) == []
-
-
-@pytest.mark.parametrize("values", [[], [1.0], [1.0, 1.0]])
-def test_too_few_runs_have_no_step(values: list[float]) -> None:
-    assert steps(values) == []
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (noisy(100, 8, 1) + noisy(50, 8, 2) + noisy(80, 8, 3), [(8, True), (16, True)]),
+        ([*noisy(100, 10, 1), 30, *noisy(100, 9, 2)], []),  # one bad run
+        (noisy(100, 12, 1) + noisy(60, 1, 2), [(12, False)]),  # the last runs are not yet a step
+        (noisy(100, 12, 1) + noisy(60, 2, 2), [(12, False)]),
+        (noisy(100, 12, 1) + [95] * 1, []),  # a little off is not told before it is sure
+        (noisy(100, 12, 1) + [95] * 2, []),
+        ([100.0] * 6 + [110.0] * 6, [(6, True)]),  # a little that lasts, where there is no noise
+        ([100.0] * 6 + [104.0] * 6, []),
+        ([], []),
+        ([1.0], []),
+        ([1.0, 1.0], []),
+    ],
+)
+def test_steps_are_told_from_noise(values: list[float], found: list[tuple[int, bool]]) -> None:
+    assert [(step.at, step.confirmed) for step in steps(values)] == found
+    if len(found) == 2:
+        assert [round(step.before, -1) for step in steps(values)] == [100, 50]
 
 
 # --- the file -----------------------------------------------------------------------------------------------------

@@ -166,24 +166,18 @@ def test_a_history_of_many_series_is_bounded_and_says_so(tmp_path: Path) -> None
     assert len(page) < 1_000_000
 
 
-def test_a_campaign_has_room() -> None:
-    """All operators and types there are, at eight sizes in both states of the caches."""
+@pytest.mark.parametrize(
+    ("timings", "most"),
+    [
+        ([Timing("O", f"T{n}", 1, Caches.WARM) for n in range(MOST_TIMED + 1)], MOST_TIMED),
+        ([Timing("O", "T", n, Caches.WARM) for n in range(MOST_SIZES + 1)], MOST_SIZES),
+        ([Timing("O", "T", 1, Caches.WARM)] * (MOST_MEASUREMENTS + 1), MOST_MEASUREMENTS),
+        # All operators and types of a campaign, at eight sizes in both states of the caches.
+        ([Timing(f"O{n % 5}", f"T{n}", 1 << size, of) for n in range(55) for size in range(8) for of in Caches], 880),
+    ],
+    ids=["types", "sizes", "measurements", "a campaign"],
+)
+def test_each_limit_leaves_out_what_is_beyond_it(timings: list[Timing], most: int) -> None:
     room = Room()
-    for n in range(5 * 11):
-        for size in range(8):
-            for caches in Caches:
-                assert room.takes(Timing(f"O{n % 5}", f"T{n // 5}", 4096 << size, caches))
-    assert room.left_out == 0
-
-
-def test_each_limit_leaves_out() -> None:
-    room = Room()
-    taken = [room.takes(Timing("O", f"T{n}", 1, Caches.WARM)) for n in range(MOST_TIMED + 1)]
-    assert taken == [True] * MOST_TIMED + [False]
-    room = Room()
-    taken = [room.takes(Timing("O", "T", n, Caches.WARM)) for n in range(MOST_SIZES + 1)]
-    assert taken == [True] * MOST_SIZES + [False]
-    room = Room()
-    taken = [room.takes(Timing("O", "T", 1, Caches.WARM)) for n in range(MOST_MEASUREMENTS + 1)]
-    assert taken == [True] * MOST_MEASUREMENTS + [False]
-    assert room.left_out == 1
+    assert [room.takes(timing) for timing in timings] == [True] * most + [False] * (len(timings) - most)
+    assert room.left_out == len(timings) - most

@@ -113,15 +113,13 @@ def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
     assert r"ger\xe4t:\u2603 differs" in text
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
-def test_words_from_outside_do_not_steer_the_terminal(verdict: Verdict) -> None:
+def test_words_from_outside_do_not_steer_the_terminal() -> None:
     nasty = "[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]"
     backend = report_data.backend(name=nasty, device=nasty)
-    summary = report_data.summary_of([plain(verdict, reason=nasty, reproduce=nasty, rule="r")], backend=backend)
+    records = [plain(verdict, reason=nasty, reproduce=nasty, rule="r") for verdict in Verdict]
     shown = io.StringIO()
-    progress = Progress(Console(file=shown, width=100))
-    report_data.feed(FanOut(progress), [plain(verdict)], backend=backend)
-    for text in (printed(summary, output=nasty), shown.getvalue()):
+    report_data.feed(FanOut(Progress(Console(file=shown, width=100))), records, backend=backend)
+    for text in (printed(report_data.summary_of(records, backend=backend), output=nasty), shown.getvalue()):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]", text)
         assert r"[bold]\x1b[2J\x07\x9b31m\u202e\ud800[/bold]" in text
 
@@ -210,14 +208,18 @@ def steps_shown(count: int, per_step: float, **options: object) -> str:
     return shown.getvalue()
 
 
-def test_a_loop_that_is_soon_through_shows_nothing() -> None:
-    assert steps_shown(100, LINE_INTERVAL / 200) == ""
-    assert steps_shown(100, 0.001, force_terminal=True) == ""
-
-
-def test_a_long_loop_is_a_line_now_and_then() -> None:
-    lines = steps_shown(25, LINE_INTERVAL / 10).splitlines()
-    assert lines == ["Reading [x]: 10 of 25 rows", "Reading [x]: 20 of 25 rows"]
+@pytest.mark.parametrize(
+    ("count", "per_step", "options", "lines"),
+    [
+        (100, LINE_INTERVAL / 200, {}, []),
+        (100, 0.001, {"force_terminal": True}, []),
+        (25, LINE_INTERVAL / 10, {}, ["Reading [x]: 10 of 25 rows", "Reading [x]: 20 of 25 rows"]),
+    ],
+)
+def test_a_loop_is_a_line_now_and_then_and_nothing_if_it_is_soon_through(
+    count: int, per_step: float, options: dict[str, bool], lines: list[str]
+) -> None:
+    assert steps_shown(count, per_step, **options).splitlines() == lines
 
 
 def test_a_long_loop_is_a_bar_in_a_terminal_that_goes_away() -> None:

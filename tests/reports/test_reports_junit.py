@@ -9,7 +9,7 @@ import pytest
 import report_data
 from report_data import plain
 
-from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import SAMPLES_PER_TEST, Summary
 from dml_conformance.reports.views.junit import NO_RULE, junit_xml
@@ -131,29 +131,31 @@ def test_a_failure_shows_its_first_cases_how_to_run_them_and_how_many_more() -> 
     assert failure.get("message") == "1 pass, 1,005 fail: reason 0"
 
 
-@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT])
-def test_what_speaks_against_the_backend_is_a_failure(verdict: Verdict) -> None:
-    failure = single(plain(), plain(Verdict.ERROR, reason="ours"), plain(verdict, reason="theirs")).find("failure")
-    assert failure.get("type") == str(verdict)
-    assert "theirs" in str(failure.text)
-    assert "ours" not in str(failure.text)
+V = Verdict
 
 
-def test_a_fault_of_the_harness_is_an_error() -> None:
-    case = single(plain(), plain(Verdict.ERROR, reason="out of memory"))
-    error = case.find("error")
-    assert "out of memory" in str(error.text)
-
-
-@pytest.mark.parametrize("verdict", [Verdict.NOT_SUPPORTED, Verdict.OBSERVED, Verdict.WAIVED])
-def test_what_is_not_judged_is_skipped(verdict: Verdict) -> None:
-    skipped = single(plain(verdict)).find("skipped")
-    assert skipped.get("message") == f"nothing judged: 1 {verdict}"
-    assert single(plain(verdict), plain()).find("skipped") is None
-
-
-def test_a_case_about_no_rule_has_a_name() -> None:
-    assert single(plain(rule="", phase=Phase.SEARCH), plain(rule="")).get("name") == NO_RULE
+@pytest.mark.parametrize(
+    ("verdicts", "tag", "attributes"),
+    [
+        ((V.PASS, V.ERROR, V.FAIL), "failure", {"type": "fail", "message": "1 pass, 1 fail, 1 error: of fail"}),
+        ((V.ERROR, V.CRASH), "failure", {"type": "crash", "message": "1 crash, 1 error: of crash"}),
+        ((V.TIMEOUT,), "failure", {"type": "timeout", "message": "1 timeout: of timeout"}),
+        ((V.PASS, V.ERROR), "error", {"type": "error", "message": "1 pass, 1 error: of error"}),
+        ((V.NOT_SUPPORTED,), "skipped", {"message": "nothing judged: 1 not-supported"}),
+        ((V.OBSERVED,), "skipped", {"message": "nothing judged: 1 observed"}),
+        ((V.WAIVED,), "skipped", {"message": "nothing judged: 1 waived"}),
+        ((V.WAIVED, V.PASS), "", {}),
+    ],
+)
+def test_what_a_test_comes_to(verdicts: tuple[Verdict, ...], tag: str, attributes: dict[str, str]) -> None:
+    """A failing test tells of what speaks against the backend alone, not of the harness's own faults."""
+    case = single(*(plain(verdict, reason=f"of {verdict}", rule="") for verdict in verdicts))
+    assert case.get("name") == NO_RULE
+    found = [child for child in case if child.tag != "system-out"]
+    assert [(child.tag, dict(child.attrib)) for child in found] == ([(tag, attributes)] if tag else [])
+    if tag == "failure":
+        assert f"of {verdicts[-1]}" in str(found[0].text)
+        assert "of error" not in str(found[0].text)
 
 
 def test_control_characters_and_markup_are_shown_and_not_obeyed() -> None:
