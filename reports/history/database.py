@@ -19,7 +19,7 @@ import msgspec
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Campaign, Timing, Verdict
 from dml_conformance.reports.model.summary import Summary
-from dml_conformance.reports.store.checks import LONGEST_FACT, check_length, check_lengths
+from dml_conformance.reports.store.checks import LONGEST_FACT, check_lengths
 from dml_conformance.reports.store.databases import ADDING, DatabaseReader, UnreadableError, guard
 from dml_conformance.spec.errors import BadInputError
 
@@ -182,7 +182,7 @@ class HistoryFile(DatabaseReader):
                 names: dict[str, Any] = dict(zip(_RUN_TEXTS, texts, strict=True))
                 check_lengths("run", names)
                 rest = msgspec.json.decode(about, type=_About)
-                check_length("setup", rest.setup, LONGEST_FACT)
+                check_lengths("setup", rest.setup, LONGEST_FACT)
                 check_lengths("versions", rest.versions)
                 counts: dict[str, dict[str, int]] = {}
                 for operator, verdict, count in self._rows(_SUMS, tuple[str, str, int], identity):

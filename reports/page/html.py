@@ -25,7 +25,7 @@ from markupsafe import Markup, escape
 from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.reports.model.records import Caveat, Record, Verdict
-from dml_conformance.reports.model.summary import CellVerdict, Summary
+from dml_conformance.reports.model.summary import CellVerdict, Summary, Test
 from dml_conformance.reports.model.text import (
     BETWEEN_EPOCHS,
     binary_size,
@@ -82,7 +82,9 @@ def report_html(report: CampaignReport) -> str:
         "cell_verdicts": list(CellVerdict),
         "verdict_of": CellVerdict,
         "between_epochs": BETWEEN_EPOCHS,
+        "verdicts": list(Verdict),
         "verdict_meanings": VERDICT_MEANINGS,
+        "none_of_it": Test(),
         "most_forgiven": MOST_FORGIVEN,
         "speeds": [(label, speed_tables(summary.throughputs)) for label, summary in report.campaigns],
         "accuracy": accuracy_results(report.campaigns),

@@ -17,7 +17,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from dml_conformance.reports.model.grouping import distinct, family_name, grouped
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Record, Room, Throughput, Timing, Verdict
+from dml_conformance.reports.model.records import (
+    NOT_CONFORMANT,
+    Caches,
+    Phase,
+    Record,
+    Room,
+    Throughput,
+    Timing,
+    Verdict,
+)
 from dml_conformance.reports.model.stream import Consumer, StreamError
 from dml_conformance.reports.model.summary import (
     JUDGED,
@@ -426,30 +435,9 @@ class CampaignReport:
             verdicts.setdefault((cell.operator, cell.level), set()).add(cell.verdict)
         return {at for at, found in verdicts.items() if len(found) > 1}
 
-    def verdicts(self) -> list[tuple[Verdict, list[CampaignCell]]]:
-        """How many cases ended in each verdict."""
-        return [
-            (
-                verdict,
-                [self._count(label, summary.counts[verdict], verdict=verdict) for label, summary in self.campaigns],
-            )
-            for verdict in Verdict
-        ]
-
-    def phases(self) -> list[tuple[str, list[CampaignCell]]]:
-        """How many cases each phase had, how many of them passed and differed, and the time in the backend."""
-        found = [(label, summary.phases()) for label, summary in self.campaigns]
-        return [
-            (phase, [self._phase_cell(label, phases.get(phase, Test()), phase) for label, phases in found])
-            for phase in distinct(phases for _, phases in found)
-        ]
-
-    def _phase_cell(self, label: str, test: Test, phase: str) -> CampaignCell:
-        more = f"{test.counts[Verdict.PASS]:,} pass, {test.counts.failed:,} differ, {test.seconds:.2f} s"
-        return replace(self._count(label, test.counts.total(), phase=phase), more=more)
-
-    def _count(self, label: str, count: int, **traits: str) -> CampaignCell:
-        return CampaignCell(f"{count:,}", traits=self._traits(label, **traits) if count else {})
+    def phases(self) -> list[Phase]:
+        """Those that had cases."""
+        return distinct(summary.phases() for summary in self.summaries)
 
     # What differs.
 

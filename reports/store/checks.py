@@ -45,22 +45,17 @@ class _Rule(msgspec.Struct):
     operators: list[str]
 
 
-def check_length(where: str, text: str, most: int = LONGEST_NAME) -> None:
-    """Raises ValueError where a text is longer than it may be."""
-    if len(text) > most:
-        raise ValueError(f"{where}: expected at most {most:,} characters, found {len(text):,}")
-
-
 def check_lengths(where: str, value: Any, longest: int = LONGEST_NAME, most: int = MOST_NAMES) -> None:
     """Raises ValueError where a text in JSON is longer, or a list or object in it has more entries, than it may."""
     if isinstance(value, str):
-        check_length(where, value, longest)
+        if len(value) > longest:
+            raise ValueError(f"{where}: expected at most {longest:,} characters, found {len(value):,}")
     elif isinstance(value, Mapping | list | tuple):
         if len(value) > most:
             raise ValueError(f"{where}: expected at most {most:,} entries, found {len(value):,}")
         if isinstance(value, Mapping):
             for name, each in value.items():
-                check_length(f"{where}: a name", str(name), longest)
+                check_lengths(f"{where}: a name", str(name), longest)
                 check_lengths(f"{where}.{name}", each, longest, most)
         else:
             for number, each in enumerate(value):
@@ -69,8 +64,8 @@ def check_lengths(where: str, value: Any, longest: int = LONGEST_NAME, most: int
 
 def check_ending(ending: Ending) -> None:
     """Raises ValueError where its texts are too long."""
-    check_length("ending.finished", ending.finished)
-    check_length("ending.reason", ending.reason, LONGEST_REASON)
+    check_lengths("ending.finished", ending.finished)
+    check_lengths("ending.reason", ending.reason, LONGEST_REASON)
 
 
 def check_campaign(campaign: Campaign) -> None:
@@ -136,7 +131,7 @@ def check_throughput(row: Throughput) -> None:
     """Raises ValueError where a measurement is none: of no run, of no time, or of no speed."""
     msgspec.convert(msgspec.structs.asdict(row), Throughput)
     for field in ("operator", "data_type", "shape"):
-        check_length(f"{field} of a measurement", getattr(row, field))
+        check_lengths(f"{field} of a measurement", getattr(row, field))
     if len(row.seconds) > MOST_RUNS:
         raise ValueError(f"seconds of a measurement: expected at most {MOST_RUNS:,}, found {len(row.seconds):,}")
     if not row.seconds or not all(0 < number < math.inf for number in (*row.seconds, row.copy_bytes_per_second)):

@@ -37,7 +37,7 @@ from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.store.checks import (
     check_campaign,
     check_ending,
-    check_length,
+    check_lengths,
     check_record,
     check_throughput,
 )
@@ -540,7 +540,7 @@ class Store(DatabaseReader):
                 if (row[0] - 1) // BLOCK != block:
                     block = (row[0] - 1) // BLOCK
                     bodies = _block(self._connection, block, self.path)
-                check_length(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
+                check_lengths(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
                 record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
                 check_record(record)
                 yield row[0], record
@@ -599,7 +599,7 @@ class Store(DatabaseReader):
     def _label_texts(self) -> dict[int, str]:
         labels = msgspec.convert(dict(self._connection.execute("SELECT id, text FROM label")), dict[int, str])
         for text in labels.values():
-            check_length("a label", text)
+            check_lengths("a label", text)
         return labels
 
     @contextmanager
