@@ -20,10 +20,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from itertools import product
 from typing import Any, Literal, Self
 
 import msgspec
+from jinja2 import Template
 
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.model.digests import Digests
@@ -45,10 +47,11 @@ from dml_conformance.reports.model.records import (
     Verdict,
 )
 from dml_conformance.reports.model.stream import Consumer, StreamError
+from dml_conformance.reports.model.templating import environment
 from dml_conformance.reports.model.text import count_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
-from dml_conformance.spec.validator import Outcome, Reading
+from dml_conformance.spec.validator import Outcome
 
 SAMPLES_PER_GROUP = 3  # failures shown of one kind, operator and rule
 SAMPLES_PER_TEST = 2  # failures shown of one operator, level, phase and rule ...
@@ -600,63 +603,7 @@ class Summary(Consumer):
 
     def headline(self) -> str:
         """The outcome in a few sentences: what it is, and what it does not rest on."""
-        text = self._outcome()
-        if not self.campaign.backend["executes"]:
-            text += " Decisions alone were judged: nothing was executed."
-        if declined := sum(counts[Verdict.NOT_SUPPORTED] for counts in self.executions().values()):
-            text += f" Not executed, though execution is claimed: {count_of(declined, 'valid case')}."
-        if self.counts[Verdict.WAIVED]:
-            text += (
-                f" {count_of(self.counts[Verdict.WAIVED], 'failed case')} set aside by waivers: no pass, no failure."
-            )
-        if self.campaign.spec != Reading.DOCUMENTED:
-            text += f" What the pages leave open counts as {self.campaign.spec}."
-        return text + self._losses_text() + self._repetitions_text()
-
-    def _losses_text(self) -> str:
-        """How many processes were lost, and why; "" if none."""
-        if not self.lost:
-            return ""
-        count = self.lost.total()
-        causes = ", ".join(f"{self.lost_by(cause):,} {cause}" for cause in LossCause if self.lost_by(cause))
-        blamed = "a case is blamed for each"
-        if self.forgiven:
-            blamed = f"no case is blamed for {self.forgiven:,}"
-            blamed += f", of which more than {MOST_FORGIVEN} are no accident" if self.is_losing else ""
-        elif not self.failed:
-            blamed = "none of them is put down to the backend"
-        return f" {count:,} of its processes {'was' if count == 1 else 'were'} lost ({causes}): {blamed}."
-
-    def _repetitions_text(self) -> str:
-        """What became of failed executions in a new process; "" if none was repeated."""
-        told = [f"{self.repeated[found]:,} {found}" for found in Repeated if found and self.repeated[found]]
-        return f" Of its wrong outputs, repeated in a new process, {', '.join(told)}." if told else ""
-
-    def _outcome(self) -> str:
-        name, judged = self.campaign.backend["name"], count_of(self.judged, "judged case")
-        if self.conformance is Conformance.NOT_CONFORMANT and not self.failed:
-            return f"No difference was found in {judged}, but {name} does not keep its process alive."
-        if self.conformance is Conformance.NOT_CONFORMANT:
-            groups = [g for g in self.failures.values() if g.kind is not FailureKind.ERROR]
-            rules = count_of(len({g.rule for g in groups}), "rule")
-            operators = count_of(len({g.operator for g in groups}), "operator")
-            levels = count_of(len({level for g in groups for level in g.levels}), "level")
-            where = f"concerning {rules}, {operators} and {levels}"
-            text = f"{name} differs from the specification in {self.failed:,} of {judged}, {where}."
-            return text if self.is_complete else f"{text} The run did not reach its end."
-        if self.conformance is Conformance.INCOMPLETE:
-            return f"No difference was found in {judged}, but {name} cannot be called conformant."
-        verdicts = [cell.verdict for cell in self.matrix()]
-        supported = verdicts.count(CellVerdict.CONFORMANT)
-        scope = "every operator and level asked for"
-        if supported < len(verdicts):
-            scope = f"{supported} of {len(verdicts)} combinations of operator and level"
-        cases = f"all {judged}" if self.judged > 1 else "the one judged case"
-        text = f"{name} agrees with the specification in {cases}, at {scope}."
-        unclaimed = len(self.not_claimed().rules)
-        if unclaimed:
-            text += f" It makes no promise about {unclaimed} of {count_of(len(self.campaign.rules), 'rule')}."
-        return text
+        return _headline().render(s=self, causes=LossCause, most_forgiven=MOST_FORGIVEN, repeated=Repeated)
 
     def rule_results(self) -> list[RuleResult]:
         """Each of the campaign's rules, with how often it was held against the backend."""
@@ -722,6 +669,11 @@ class Summary(Consumer):
         order = {operator: i for i, operator in enumerate(self.campaign.operators)}
         groups = (group for group in self.failures.values() if group.kind in kinds)
         yield from sorted(groups, key=lambda group: (order[group.operator], -group.count, group.rule))
+
+
+@cache
+def _headline() -> Template:
+    return environment("dml_conformance.reports.model").get_template("headline.txt.j2")
 
 
 def _count_reason(reasons: Counter[str], reason: str) -> None:

@@ -26,18 +26,13 @@ from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.reports.model.records import Caveat, Record, Verdict
 from dml_conformance.reports.model.summary import CellVerdict, Summary, Test
+from dml_conformance.reports.model.templating import environment
 from dml_conformance.reports.model.text import (
     BETWEEN_EPOCHS,
     binary_size,
     brief_seconds,
-    count_of,
-    duration,
-    executed_texts,
-    figure,
-    level_ranges,
     pretty_json,
     rate,
-    share_of_copy,
 )
 from dml_conformance.reports.page.accuracy import accuracy_results
 from dml_conformance.reports.page.cases import all_of, embed
@@ -45,7 +40,6 @@ from dml_conformance.reports.page.coverage import by_subject, facets
 from dml_conformance.reports.page.drawing import PANEL
 from dml_conformance.reports.page.plots import measurement_text, speed_tables
 from dml_conformance.reports.page.report import CampaignReport
-from dml_conformance.reports.views.templates import environment
 
 MAX_GROUPS = 30  # groups of failures of one kind that are shown
 MAX_ROWS = 120  # rows of one table that are shown
@@ -159,20 +153,13 @@ def _environment() -> Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,  # no control characters
     )
     found.filters.update(
-        count="{:,}".format,
-        plural=count_of,
         case=_case,
         size=binary_size,
         gigabytes=lambda rate, digits=4: f"{rate / 1e9:,.{digits}g}",
         brief_time=brief_seconds,
-        ulp=figure,
-        share_of_copy=share_of_copy,
         measurement=measurement_text,
         place="{:.1f}".format,
         rate=rate,
-        duration=duration,
-        executed=executed_texts,
-        ranges=level_ranges,
         sentence=lambda text: f"{text[:1].upper()}{text[1:]}.",
         breakable=lambda name: escape(printable(name)).replace("_", Markup("_<wbr>")),
         https=lambda address: address if address.startswith("https://") else "",

@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.records import Record
 from dml_conformance.reports.model.summary import Summary, Test
+from dml_conformance.reports.model.templating import environment
 from dml_conformance.reports.model.text import counts_text, difference_text, in_lines
-from dml_conformance.reports.views.templates import environment
 
 NO_RULE = "no-rule"  # stands for the cases that are about no rule in particular
 SHOWN_DIFFERENCES = 4

@@ -14,19 +14,13 @@ from typing import Any
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.summary import CellVerdict, FailureKind, Summary
+from dml_conformance.reports.model.templating import environment
 from dml_conformance.reports.model.text import (
     BETWEEN_EPOCHS,
-    count_of,
     counts_text,
     difference_text,
-    duration,
-    executed_texts,
-    figure,
     largest_sizes,
-    level_ranges,
-    share_of_copy,
 )
-from dml_conformance.reports.views.templates import environment
 
 MAX_CHARACTERS = 60_000
 MAX_LINE = 3_000  # of a reproducing line; with more explicit values than that it is no line to copy
@@ -67,16 +61,9 @@ def _parts() -> Any:
         code=_code,
         counts=counts_text,
         difference=difference_text,
-        duration=duration,
-        executed=executed_texts,
         fenced=_fenced,
-        figure=figure,
         label=lambda name: _plain(one_line(name, MAX_LABEL)),
-        one_line=one_line,
         plain=_plain,
-        plural=count_of,
-        ranges=level_ranges,
-        share_of_copy=share_of_copy,
     )
     found.globals.update(
         verdicts=CellVerdict,

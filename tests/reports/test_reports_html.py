@@ -17,6 +17,7 @@ import report_data
 from html_page import Page
 from report_data import plain
 
+from dml_conformance.reports.model import templating
 from dml_conformance.reports.model.grouping import family_name, grouped
 from dml_conformance.reports.model.records import Caches, Caveat, Record, Verdict, at_largest_size
 from dml_conformance.reports.model.stream import FanOut
@@ -26,7 +27,6 @@ from dml_conformance.reports.page import html as html_module
 from dml_conformance.reports.page.html import MAX_PAGE, report_html
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store, StoreWriter
-from dml_conformance.reports.views import templates
 
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
 
@@ -466,5 +466,5 @@ def test_templates_are_compiled_anew_where_no_folder_is_safe(monkeypatch: pytest
     def refused() -> None:
         raise RuntimeError("Cannot determine safe temp directory.")
 
-    monkeypatch.setattr(templates, "FileSystemBytecodeCache", refused)
-    assert templates.environment("dml_conformance.reports.page").bytecode_cache is None
+    monkeypatch.setattr(templating, "FileSystemBytecodeCache", refused)
+    assert templating.environment("dml_conformance.reports.page").bytecode_cache is None

@@ -7,10 +7,20 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 
+from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.model.text import (
+    count_of,
+    duration,
+    executed_texts,
+    figure,
+    level_ranges,
+    share_of_copy,
+)
+
 
 def environment(package: str, **options: Any) -> Environment:
     """Of the templates in a package's folder `templates`; options as Jinja's `Environment` takes them."""
-    return Environment(  # noqa: S701 - pages ask for it; nothing else is HTML
+    found = Environment(  # noqa: S701 - pages ask for it; nothing else is HTML
         loader=PackageLoader(package),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -18,6 +28,17 @@ def environment(package: str, **options: Any) -> Environment:
         bytecode_cache=_compiled(),
         **options,
     )
+    found.filters.update(
+        count="{:,}".format,
+        plural=count_of,
+        duration=duration,
+        executed=executed_texts,
+        figure=figure,
+        one_line=one_line,
+        ranges=level_ranges,
+        share_of_copy=share_of_copy,
+    )
+    return found
 
 
 def _compiled() -> FileSystemBytecodeCache | None:
