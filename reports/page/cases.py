@@ -12,27 +12,27 @@ import base64
 import struct
 import zlib
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import FEW_DIFFERENCES, NOT_CONFORMANT, TRAITS, Record, Verdict
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.store.results import RankedCase, Store
 
 MAX_ROWS = 120_000  # rows of a page's list of cases
-MAX_HELD = 48 << 20  # bytes of cases, not compressed, that are tried
 MAX_CASE = 32 << 10  # bytes of one case; a longer one is left to results.sqlite
 FIRST_KEPT = 3  # cases of each operator, level, rule and verdict that are kept whatever their digests
 MAX_TOLD_IN_FULL = 3 << 20  # bytes of cases with all the differences that were recorded
 BLOCK = 128  # cases compressed together
 SHOWN_DIGITS = 12  # of a case's digest, by which a page names it
 _ROW_CHARACTERS = 40  # of the budget for each row, of which it takes about a quarter
-_AT_ONCE = 8_000  # cases that are read from the results in one pass
 _TRIAL_BLOCKS = 32  # compressed first, to know how many cases will fit
 _NEARLY_FULL = 0.95  # of the budget: so full that no more cases are looked for
 
@@ -138,8 +138,7 @@ def embed(
         + bytes.fromhex(digits)
     )
     spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
-    texts = _texts(campaigns, rows, spare) if spare > 0 else {}
-    whole, blocks = _fitting(texts, order, spare)
+    whole, blocks = _fitting(_Texts(campaigns, rows), order, spare) if spare > 0 else (set[int](), list[str]())
     flags = np.packbits(np.array([n in whole for n in order], np.bool_), bitorder="little").tobytes()
     carried = replace(
         all_of(summaries),
@@ -211,30 +210,41 @@ def _head(summaries: Sequence[Summary], columns: Sequence[_Column], rows: int, t
     return struct.pack("<I", len(text)) + text
 
 
-def _texts(campaigns: Mapping[str, Path], rows: Sequence[_Row], budget: int) -> dict[int, bytes]:
-    """Cases as JSON, by their rows, the most wanted ones, more than fit; those too long for a page are left out.
+class _Texts:
+    """The cases of rows as JSON, read from the results when they are asked for.
 
     Of cases with many differences all are told only as long as there is room for such cases.
+
+    Attributes:
+        lengths: bytes of each row's case; 0 of those that are too long for a page.
     """
-    found: dict[int, bytes] = {}
-    held = in_full = 0
-    for start in range(0, len(rows), _AT_ONCE):
-        part = range(start, min(start + _AT_ONCE, len(rows)))
-        for label, path in campaigns.items():
-            numbers = {rows[n].case.number: n for n in part if rows[n].campaign == label}
-            with Store(path) as store:
+
+    def __init__(self, campaigns: Mapping[str, Path], rows: Sequence[_Row]) -> None:
+        self._campaigns, self._rows = campaigns, rows
+        self._in_brief: set[int] = set()
+        self.lengths = [0] * len(rows)
+        in_full = 0
+        for n, record in self._read(range(len(rows))):
+            length = len(_text(record))
+            if len(record.differences) > FEW_DIFFERENCES:
+                if in_full < MAX_TOLD_IN_FULL and length <= MAX_CASE:
+                    in_full += length
+                else:
+                    self._in_brief.add(n)
+                    length = len(_text(record.in_brief()))
+            self.lengths[n] = length if length <= MAX_CASE else 0
+
+    def of(self, wanted: Iterable[int]) -> dict[int, bytes]:
+        """Those of some rows, by row."""
+        return {n: _text(record.in_brief() if n in self._in_brief else record) for n, record in self._read(wanted)}
+
+    def _read(self, wanted: Iterable[int]) -> Iterator[tuple[int, Record]]:
+        by_campaign = grouped(wanted, lambda n: self._rows[n].campaign)
+        for label, of_campaign in by_campaign.items():
+            numbers = {self._rows[n].case.number: n for n in of_campaign}
+            with Store(self._campaigns[label]) as store:
                 for number, record in store.numbered(numbers):
-                    text = _text(record if in_full < MAX_TOLD_IN_FULL else record.in_brief())
-                    if len(text) > MAX_CASE:
-                        text = _text(record.in_brief())
-                    elif len(record.differences) > FEW_DIFFERENCES:
-                        in_full += len(text)
-                    if len(text) <= MAX_CASE:
-                        found[numbers[number]] = text
-                        held += len(text)
-        if held > MAX_HELD:
-            break
-    return found
+                    yield numbers[number], record
 
 
 def _text(record: Record) -> bytes:
@@ -251,36 +261,32 @@ def _text(record: Record) -> bytes:
     return case + b"\t" + outcome  # a tab within JSON is written \t
 
 
-def _fitting(texts: Mapping[int, bytes], order: Sequence[int], budget: int) -> tuple[set[int], list[str]]:
+def _fitting(texts: _Texts, order: Sequence[int], budget: int) -> tuple[set[int], list[str]]:
     """Which rows have their case whole, as many of the most wanted as fit, and these cases in blocks, in order."""
-    if not texts:
-        return set(), []
-    wanted = sorted(texts)
-    total = sum(map(len, texts.values()))
-    placed = [n for n in order if n in texts]
-    trials = [placed[at : at + BLOCK] for at in range(0, len(placed), max(BLOCK, len(placed) // _TRIAL_BLOCKS))]
-    tried = {n for trial in trials for n in trial}
-    characters = sum(len(_block(texts, trial)) for trial in trials)
-    most = budget * sum(len(texts[n]) for n in tried) / characters  # bytes of texts that are tried
+    placed = [n for n in order if texts.lengths[n]]
     fits: tuple[set[int], list[str]] = set(), []
+    if not placed:
+        return fits
+    trials = [placed[at : at + BLOCK] for at in range(0, len(placed), max(BLOCK, len(placed) // _TRIAL_BLOCKS))]
+    tried = texts.of(n for trial in trials for n in trial)
+    characters_per_byte = sum(len(_block(tried, trial)) for trial in trials) / sum(map(len, tried.values()))
+    most = budget / characters_per_byte  # bytes of texts that are tried
+    held: dict[int, bytes] = {}
     while True:
-        whole, size = set[int](), 0
-        for n in wanted:
-            size += len(texts[n])
-            if size > most:
-                break
-            whole.add(n)
+        sums = accumulate(texts.lengths)  # of the most wanted ones up to a row
+        whole = {n for n, size in enumerate(sums) if size <= most and texts.lengths[n]}
+        held |= texts.of(whole - held.keys())
         chosen = [n for n in placed if n in whole]
-        blocks = [_block(texts, chosen[at : at + BLOCK]) for at in range(0, len(chosen), BLOCK)]
+        blocks = [_block(held, chosen[at : at + BLOCK]) for at in range(0, len(chosen), BLOCK)]
         taken = sum(len(block) + 1 for block in blocks)
         if taken <= budget:
-            is_full = not blocks or taken > _NEARLY_FULL * budget or len(whole) == len(texts)
+            is_full = not blocks or taken > _NEARLY_FULL * budget or len(whole) == len(placed)
             if is_full or fits[1]:
                 return whole, blocks
             fits = whole, blocks  # and one more attempt, with more of them
         elif fits[1]:
             return fits
-        most = min(most, total) * 0.97 * budget / taken
+        most = min(most, sum(texts.lengths)) * 0.97 * budget / taken
 
 
 def _block(texts: Mapping[int, bytes], rows: Sequence[int]) -> str:

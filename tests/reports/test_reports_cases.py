@@ -65,9 +65,7 @@ def rows_of(records: Iterable[Record], *arguments: Any) -> list[dict[str, Any]]:
     return Read(embedded({"a": records}, *arguments)).rows
 
 
-def test_every_case_can_be_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where not all are read at once."""
-    monkeypatch.setattr(cases_module, "_AT_ONCE", 400)
+def test_every_case_can_be_read_back() -> None:
     wanted = {record.case[:12]: record for record in FAULTY}
     rows = rows_of(FAULTY)
     assert len(rows) == len(FAULTY)
@@ -159,15 +157,6 @@ def test_of_what_differs_the_cases_that_are_wanted_most_come_first() -> None:
     failing = [plain(Verdict.FAIL, case=f"{n:02x}" * 32) for n in range(20)]
     wanted = {record.case[:SHOWN_DIGITS] for record in (failing[7], failing[19])}
     assert listed(failing, 2, {}, wanted) == wanted
-
-
-def test_no_more_cases_are_read_than_may_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases_module, "_AT_ONCE", 100)
-    monkeypatch.setattr(cases_module, "MAX_HELD", 20_000)
-    rows = rows_of(plain(case=name, reproduce=name * 4) for name in digests(1000))
-    having = sorted(row["digest"] for row in rows if row["line"] is not None)
-    assert 50 < len(having) < 200
-    assert set(sorted(row["digest"] for row in rows)[: len(having) - FIRST_KEPT]) <= set(having)
 
 
 def test_differences_beyond_the_first_are_told_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
