@@ -33,7 +33,7 @@ class OtherOptimizer(WrongValues, abstract=True):
     def found(self, desc: Any, arrays: Arrays) -> Arrays:
         with np.errstate(all="ignore"):
             numbers = (as_numbers(arrays[slot.key], slot.tensor.data_type).astype(np.float64) for slot in inputs(desc))
-            given = self.given(Given(*numbers, desc))
+            given = self.numbers(Given(*numbers, desc))
             m, v = self.first_moment(given), self.second_moment(given)
             found = {
                 "output_parameters_tensor": given.x - self.update(given, m, v),
@@ -42,7 +42,7 @@ class OtherOptimizer(WrongValues, abstract=True):
             }
             return {key: rounded(np.broadcast_to(of, given.x.shape), desc) for key, of in found.items()}
 
-    def given(self, of: Given) -> Given:
+    def numbers(self, of: Given) -> Given:
         return of
 
     def first_moment(self, of: Given) -> Any:
@@ -68,44 +68,44 @@ def otherwise(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
     return plants(step, OtherOptimizer)
 
 
-@otherwise("given")
+@otherwise("numbers")
 def CountsFromOne(of: Given) -> Given:
     return of._replace(step=of.step + 1)
 
 
-@otherwise("given")
+@otherwise("numbers")
 def StepOf16Bits(of: Given) -> Given:
     return of._replace(step=of.step % 2**16)
 
 
-@otherwise("given")
+@otherwise("numbers")
 def StepWithASign(of: Given) -> Given:
     return of._replace(step=np.where(of.step < 2.0**31, of.step, of.step - 2.0**32))
 
 
-@otherwise("given")
+@otherwise("numbers")
 def DecayRatesSwapped(of: Given) -> Given:
     return of._replace(desc=replace(of.desc, beta1=of.desc.beta2, beta2=of.desc.beta1))
 
 
-@otherwise("given")
+@otherwise("numbers")
 def WeightsDecay(of: Given) -> Given:
     """Is AdamW with PyTorch's decay."""
     return of._replace(x=of.x * (1 - 0.01 * of.desc.learning_rate))
 
 
-@otherwise("given")
+@otherwise("numbers")
 def DecayInTheGradient(of: Given) -> Given:
     """Adds a penalty's gradient, as Adam with a decay of weights."""
     return of._replace(g=of.g + 0.01 * of.x)
 
 
-@otherwise("given")
+@otherwise("numbers")
 def GradientClipped(of: Given) -> Given:
     return of._replace(g=np.clip(of.g, -1, 1))
 
 
-@otherwise("given")
+@otherwise("numbers")
 def GradientAdded(of: Given) -> Given:
     """Climbs."""
     return of._replace(g=-of.g)
