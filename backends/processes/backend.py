@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import partial, partialmethod
+from functools import partialmethod
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -106,16 +105,15 @@ class IsolatedBackend:
         self.name = name
         self.limits = limits
         self.tally = LossTally()
+        self._origin = Origin.here()
         self._lost: list[Loss] = []  # that nobody has asked for yet
-        self._new_holder = partial(_ProcessHolder, name, limits, Origin.here(), self._lost.append)
-        self._processes = self._new_holder()
-        weakref.finalize(self, self._processes.end)
+        self._process: BackendProcess | None = None
         self._known = _ProcessState()
         self._blamed: _BlamedDecision | None = None
         self._prefetches = True
         self._timed_work: _SharedTensors | None = None  # that is in the shared memory
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
-        loaded = self._processes.start()
+        loaded = self._start()
         self._capabilities = loaded.capabilities
         if loaded.takes_batches:
             self.execute_batch = self._execute_batch
@@ -180,18 +178,17 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        aside = self._processes, self._known, self._prefetches
-        self._processes = self._new_holder()
+        aside = self._process, self._known, self._prefetches
         self._forget()
         try:
-            try:
-                self._processes.start()
-            except BackendError as error:
-                raise GivenUp(str(error)) from None
+            self._start()
             yield
+        except BackendError as error:
+            raise GivenUp(str(error)) from None
         finally:
-            self._processes.end()
-            self._processes, self._known, self._prefetches = aside
+            if self._process is not None:
+                self._process.end()
+            self._process, self._known, self._prefetches = aside
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
@@ -217,15 +214,16 @@ class IsolatedBackend:
         doing = "execute_batch" if batch else "execute"
         outcome = self._ask_again(self._about(work, doing, lambda: (EXECUTE, decides(), batch), seconds, batch))
         if isinstance(outcome, Completion):
-            assert self._processes.current is not None
-            work.fetch(self._processes.current)
+            assert self._process is not None
+            work.fetch(self._process)
         self._release(work)
         _completed(outcome)
 
     def close(self) -> None:
-        """End the process; the next request starts a new one."""
+        """Let the process end by itself; the next request starts a new one."""
+        if self._process is not None:
+            self._process.close()
         self._forget()
-        self._processes.close()
 
     def _time_execution(
         self,
@@ -262,7 +260,7 @@ class IsolatedBackend:
         Raises:
             StrayWrite: something was written beside the resources.
         """
-        work, process = self._timed_work, self._processes.current
+        work, process = self._timed_work, self._process
         assert work is not None
         assert process is not None
         self._timed_work = None
@@ -382,36 +380,66 @@ class IsolatedBackend:
     def _ask(self, inquiry: _Inquiry[_T]) -> _T:
         """Ask the process, and a new one next time if it is lost over that."""
         make, doing, decode, seconds, together = inquiry
-        process = self._process()
+        process = self._process or self._replaced()
         try:
             content, shared = make(process)
-            answer = process.ask(content, doing, decode, shared=shared, seconds=seconds)
+            return process.ask(content, doing, decode, shared=shared, seconds=seconds)
         except BaseException as error:
+            process.end()
             self._forget()
-            self._processes.end()
             if isinstance(error, ProcessLost):
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
                 self._lost.append(Loss(cause, error.loss.how))
             raise
-        return answer
 
-    def _process(self) -> BackendProcess:
-        process = self._processes.current
-        if process is not None:
-            return process
+    def _start(self) -> BackendInfo:
+        """Have a process; returns what it says of the backend.
+
+        Raises:
+            BackendError: there is none.
+        """
+        try:
+            process = BackendProcess(self.name, self.limits, self._origin)
+            hello = process.hello()
+        except ProcessLost as lost:
+            self._lost.append(lost.loss)
+            raise BackendError(f"backend {self.name!r}: {lost}") from None
+        except OSError as error:
+            raise BackendError(f"backend {self.name!r}: no process can be started for it: {error}") from error
+        if isinstance(hello, LoadError):
+            process.end()
+            raise BackendError(hello.reason)
+        self._process = process
+        return hello
+
+    def _replaced(self) -> BackendProcess:
+        """A new process, in place of one that was lost or closed.
+
+        Raises:
+            GivenUp: none starts, or too many were lost.
+        """
         if reason := why_given_up(self.tally):
             raise GivenUp(reason)
-        return self._processes.replace()
+        for tries_left in reversed(range(STARTS)):
+            try:
+                self._start()
+                break
+            except BackendError as error:
+                if not tries_left:
+                    raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
+        assert self._process is not None
+        return self._process
 
     def _forget(self) -> None:
-        """A new process knows nothing, and has nothing that was timed."""
+        """There is no process any more; a new one knows nothing, and has nothing that was timed."""
+        self._process = None
         self._known = _ProcessState()
         self._timed_work = None
 
     def _release(self, work: _SharedTensors) -> None:
-        assert self._processes.current is not None
-        self._processes.current.arena.release(work.end)
+        assert self._process is not None
+        self._process.arena.release(work.end)
 
 
 @contextmanager
@@ -467,64 +495,6 @@ class _BlamedDecision(NamedTuple):
 
     def is_about(self, desc: OperatorDesc, level: Level) -> bool:
         return self.desc is desc and self.level is level
-
-
-class _ProcessHolder:
-    """The process that a backend runs in, and those that take its place."""
-
-    def __init__(self, name: str, limits: Limits, origin: Origin, lose: Callable[[Loss], None]) -> None:
-        self.current: BackendProcess | None = None
-        self._name = name
-        self._new = partial(BackendProcess, name, limits, origin)
-        self._lose = lose  # is told of what is lost while it starts
-
-    def start(self) -> BackendInfo:
-        """Have a process; returns what it says of the backend.
-
-        Raises:
-            BackendError: there is none.
-        """
-        try:
-            process = self._new()
-            hello = process.hello()
-        except ProcessLost as lost:
-            self._lose(lost.loss)
-            raise BackendError(f"backend {self._name!r}: {lost}") from None
-        except OSError as error:
-            raise BackendError(f"backend {self._name!r}: no process can be started for it: {error}") from error
-        if isinstance(hello, LoadError):
-            process.end()
-            raise BackendError(hello.reason)
-        self.current = process
-        return hello
-
-    def replace(self) -> BackendProcess:
-        """A new process, in place of one that was lost or closed.
-
-        Raises:
-            GivenUp: none starts.
-        """
-        for tries_left in reversed(range(STARTS)):
-            try:
-                self.start()
-                break
-            except BackendError as error:
-                if not tries_left:
-                    raise GivenUp(f"the backend's process is gone, and no other one starts: {error}") from None
-        assert self.current is not None
-        return self.current
-
-    def end(self) -> None:
-        """End the process at once."""
-        if self.current is not None:
-            self.current.end()
-            self.current = None
-
-    def close(self) -> None:
-        """Let the process end by itself."""
-        if self.current is not None:
-            self.current.close()
-        self.end()
 
 
 class _SharedTensors:

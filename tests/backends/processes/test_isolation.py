@@ -472,8 +472,8 @@ def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
     execute(backend, CASES[0])  # both have the shared memory now
     copy = os.fork()
     if copy == 0:
-        assert backend._processes.current is not None
-        backend._processes.current.end()
+        assert backend._process is not None
+        backend._process.end()
         os._exit(0)
     assert os.waitpid(copy, 0)[1] == 0
     execute(backend, CASES[0])

@@ -248,8 +248,8 @@ def test_a_repetition_has_a_process_of_its_own(
         judge.backend.validate(case_of(2).desc, case_of(2).level)
     with backend.in_a_new_process():
         assert judge.judge(CASES[0]).verdict is Verdict.PASS
-        pid = backend._processes.current
-    assert backend._processes.current is not pid
+        pid = backend._process
+    assert backend._process is not pid
     assert backend.take_losses() == ()
     assert judge.judge(CASES[0]).verdict is Verdict.PASS
 
