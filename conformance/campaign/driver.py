@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -223,7 +223,12 @@ def describe_campaign(engine: Engine) -> Campaign:
 
 
 def describe_sweep(
-    capabilities: Capabilities, setup: JudgeSetup, headers: Sequence[Header], digests: Sequence[str], shard: Shard
+    capabilities: Capabilities,
+    setup: JudgeSetup,
+    headers: Sequence[Header],
+    digests: Sequence[str],
+    shard: Shard,
+    workers: Mapping[str, str] | None = None,
 ) -> Campaign:
     """What judging corpora on a backend is about, before its first record.
 
@@ -233,6 +238,7 @@ def describe_sweep(
         headers: of the corpora; at least one.
         digests: of their lines, as far as they are known.
         shard: which part of them is run.
+        workers: what else the environment has to tell of those that judge.
     """
     if shard == WHOLE and len({header.shard for header in headers}) == 1:
         shard = Shard(*headers[0].shard)  # that they were made as
@@ -245,7 +251,9 @@ def describe_sweep(
         seed=headers[0].seed,
         spec=setup.reading,
         accuracy=setup.profile.name,
-        environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
+        environment=environment()
+        | dict(workers or {})
+        | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )
 

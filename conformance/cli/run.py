@@ -36,7 +36,7 @@ from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Corp
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
 from dml_conformance.conformance.packages.waivers import WaiverFilter
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
-from dml_conformance.conformance.workers.cluster.client import Cluster
+from dml_conformance.conformance.workers.cluster import Cluster
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.model.encoded import EncodedRecord
@@ -110,14 +110,17 @@ def run(
     setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, profile=given.profile)
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
     if devices is not None:
-        setup = dataclasses.replace(setup, places=tuple(places_on(backend_names, devices_of(setup), devices)))
+        setup = dataclasses.replace(setup, places=places_on(backend_names, devices_of(backend_names), devices))
     with ExitStack() as stack:
         executor = _executor(setup, scheduler, dict(resources), given)
         stack.callback(executor.close)
         backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
         headers = [reader.header for reader in readers]
-        campaigns = [describe_sweep(capabilities, setup, headers, digests, part) for capabilities in backends]
+        campaigns = [
+            describe_sweep(capabilities, setup, headers, digests, part, executor.environment)
+            for capabilities in backends
+        ]
         outputs: list[OutputFolder] = []
         if folder is None:
             targets = [SweepTarget(campaign) for campaign in campaigns]

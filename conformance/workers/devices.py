@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from dml_conformance.backends.loading import BackendError, on_device
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.conformance.workers.process import JudgeProcess
-from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 
 
-def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
+def devices_of(backends: Sequence[str]) -> list[tuple[str, ...]]:
     """The devices of each backend, as its class takes them; empty for one that has no choice of them.
 
     They are asked for in a process of its own: to say so a backend runs its code.
@@ -19,21 +19,16 @@ def devices_of(setup: JudgeSetup) -> list[tuple[str, ...]]:
         BackendError: a backend cannot be had.
         WorkerError: no process can be started.
     """
-    try:
-        process = JudgeProcess()
-    except OSError as error:
-        raise WorkerError(f"no worker process can be started: {error}") from error
-    try:
-        return process.devices(setup.backends)
-    except ProcessLost as lost:
-        raise BackendError(f"the devices of {', '.join(setup.backends)} cannot be had: the process {lost}") from None
-    finally:
-        process.close()
+    with closing(JudgeProcess()) as process:
+        try:
+            return process.devices(backends)
+        except ProcessLost as lost:
+            raise BackendError(f"the devices of {', '.join(backends)} cannot be had: the process {lost}") from None
 
 
 def places_on(
     backends: Sequence[str], devices: Sequence[Sequence[str]], chosen: Sequence[int]
-) -> list[tuple[str, ...]]:
+) -> tuple[tuple[str, ...], ...]:
     """The names that the backends are loaded by, device by device.
 
     Args:
@@ -44,19 +39,17 @@ def places_on(
     Raises:
         BackendError: no backend has a choice of devices, or there is no such device.
     """
-    most = max(map(len, devices), default=0)
+    most = max(devices, key=len, default=())
     if not most:
         raise BackendError(f"--devices: {', '.join(backends)} leaves no choice of devices on this machine")
     for number in chosen:
-        if number >= most:
-            there = ", ".join(
-                f"{n} = {device}" for n, device in enumerate(next(own for own in devices if len(own) == most))
-            )
+        if number >= len(most):
+            there = ", ".join(f"{n} = {device}" for n, device in enumerate(most))
             raise BackendError(f"--devices: there is no device {number}; there are {there}")
-    return [
+    return tuple(
         tuple(
             on_device(name, own[number % len(own)]) if own else name
             for name, own in zip(backends, devices, strict=True)
         )
-        for number in chosen or range(most)
-    ]
+        for number in chosen or range(len(most))
+    )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from typing import TypeVar
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.backend import why_given_up
@@ -20,15 +21,25 @@ from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import keep_freed_memory
-from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.setup import WorkerError
-from dml_conformance.conformance.workers.tasks import Task, TaskJudge
+from dml_conformance.conformance.workers.tasks import Task, TaskJudge, TaskOutcome
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.stream import Consumer
 
+TASKS_AHEAD = 4  # for each that judges, so that none waits, and heavy ones are begun before others that come earlier
 MOST_LOST = 3  # processes over one task
 MOST_HELD = 2**28  # bytes of records that wait for those of a task before them
 LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
+
+_T = TypeVar("_T")
+
+
+def settle(future: Future[_T], result: Callable[[], _T]) -> None:
+    """Have a future be what a call gives or raises."""
+    try:
+        future.set_result(result())
+    except Exception as error:
+        future.set_exception(error)
 
 
 def _always(_: Task) -> bool:
@@ -43,11 +54,13 @@ class Executor(ABC):
 
     Attributes:
         losses: how many processes that judge were lost, by how they ended.
+        environment: of those that judge, where it is not that of this process; for the certificate.
     """
 
     def __init__(self, backends: Sequence[str]) -> None:
         self.backends = backends
         self.losses: Counter[str] = Counter()
+        self.environment: dict[str, str] = {}
 
     @abstractmethod
     def capabilities(self) -> list[Capabilities]:
@@ -267,10 +280,7 @@ class InProcess(Executor):
 
     def submit(self, task: Task) -> Future[TaskOutcome]:
         future: Future[TaskOutcome] = Future()
-        try:
-            future.set_result(self.judge(task))
-        except Exception as error:
-            future.set_exception(error)
+        settle(future, lambda: self.judge(task))
         return future
 
     def judge(self, task: Task) -> TaskOutcome:

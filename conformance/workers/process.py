@@ -1,36 +1,50 @@
-"""One process that judges, as seen from the process that gives it work."""
+"""One process that judges, as seen from the process that gives it work, and what runs there.
+
+Each of its backends has one more process, so that it outlives what they do. What it is asked comes from the harness and
+is pickled, as a descriptor may hold what its type does not say where that is tested. What it answers is decoded with
+all types checked: to name its devices a backend runs its code there.
+"""
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Mapping
+import pickle
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from dml_conformance.backends.base import Capabilities
-from dml_conformance.backends.loading import BackendError
+from dml_conformance.backends.foreign_text import encodable
+from dml_conformance.backends.loading import BackendError, devices_of
+from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.process import Origin, ServerProcess
+from dml_conformance.backends.processes.server import take_place
 from dml_conformance.conformance.exchange.corpus import CorpusError
-from dml_conformance.conformance.workers.messages import (
-    Assignment,
-    Begin,
-    Devices,
-    FindDevices,
-    Reply,
-    Request,
-    TaskOutcome,
-    WorkerClaims,
-    WorkerFault,
-    decode_reply,
-    encode,
-    packed,
-)
+from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import Task
+from dml_conformance.conformance.workers.tasks import Task, TaskOutcome
 
 # Those of a backend are held to by whoever judges on it; that takes the time that all its calls take together.
 _NO_LIMITS = Limits(math.inf)
-_Reply = TypeVar("_Reply", bound=Reply)
+_T = TypeVar("_T")
+
+
+class WorkerFault(msgspec.Struct, frozen=True):
+    """An exception in place of an answer: the name of its class, and what it says."""
+
+    kind: str
+    text: str
+
+    @property
+    def error(self) -> Exception:
+        """What to raise."""
+        for kind in (BackendError, CorpusError):
+            if self.kind == kind.__name__:
+                return kind(self.text)
+        return WorkerError(f"a worker process failed: {self.kind}: {self.text}; --in-process shows where")
 
 
 class JudgeProcess(ServerProcess):
@@ -42,24 +56,22 @@ class JudgeProcess(ServerProcess):
         environment: variables, in addition to this process's.
 
     Raises:
-        OSError: no process can be started.
+        WorkerError: no process can be started.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        super().__init__(
-            "dml_conformance.conformance.workers.worker",
-            limits=_NO_LIMITS,
-            origin=Origin.here(),
-            environment=environment or {},
-        )
+        try:
+            super().__init__(__name__, limits=_NO_LIMITS, origin=Origin.here(), environment=environment or {})
+        except OSError as error:
+            raise WorkerError(f"no worker process can be started: {error}") from error
 
-    def begin(self, setup: JudgeSetup) -> list[Capabilities]:
+    def load(self, setup: JudgeSetup) -> list[Capabilities]:
         """Have it load backends; returns what they claim.
 
         Raises:
             BackendError: a backend cannot be had.
         """
-        return list(self._reply(Begin(setup), WorkerClaims).capabilities)
+        return self._answer_of(list[Capabilities], "load", setup)
 
     def judge(self, task: Task) -> TaskOutcome:
         """Have a task judged.
@@ -67,28 +79,59 @@ class JudgeProcess(ServerProcess):
         Raises:
             CorpusError: a line is not as it was written.
         """
-        return self._reply(Assignment(packed(task)), TaskOutcome)
+        return self._answer_of(TaskOutcome, "judge", task)
 
-    def devices(self, backends: tuple[str, ...]) -> list[tuple[str, ...]]:
+    def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:
         """The devices of each backend, as its class takes them.
 
         Raises:
             BackendError: a backend cannot be had.
         """
-        return list(self._reply(FindDevices(backends), Devices).names)
+        return self._answer_of(list[tuple[str, ...]], "devices", backends)
 
-    def _reply(self, request: Request, kind: type[_Reply]) -> _Reply:
-        reply = self.ask(encode(request), "", decode_reply)
-        if not isinstance(reply, kind):
-            raise error_of(reply)
-        return reply
+    def _answer_of(self, kind: type[_T], method: str, argument: object) -> _T:
+        def decode(content: bytes) -> _T | WorkerFault:
+            return msgspec.msgpack.decode(content, type=kind | WorkerFault)
+
+        answer = self.ask(pickle.dumps((method, argument)), "", decode)
+        if isinstance(answer, WorkerFault):
+            raise answer.error
+        return answer
 
 
-def error_of(reply: Reply) -> Exception:
-    """What to raise over an answer that was not hoped for."""
-    if not isinstance(reply, WorkerFault):
-        return WorkerError(f"a worker process answered out of turn, with {type(reply).__name__}")
-    for kind in (BackendError, CorpusError):
-        if reply.kind == kind.__name__:
-            return kind(reply.text)
-    return WorkerError(f"a worker process failed: {reply.kind}: {reply.text}; --in-process shows where")
+class JudgeServer:
+    """What answers there: a method for each that `JudgeProcess` has."""
+
+    def __init__(self) -> None:
+        self._executor = InProcess([])
+
+    def load(self, setup: JudgeSetup) -> list[Capabilities]:
+        self._executor = InProcess(setup.judges(), one_by_one=setup.one_by_one)
+        gc.freeze()  # what is loaded stays, so no collection has to look at it
+        return self._executor.capabilities()
+
+    def judge(self, task: Task) -> TaskOutcome:
+        return self._executor.judge(task)
+
+    def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:
+        return [devices_of(name) for name in backends]
+
+
+def main(_: str, harness: int) -> None:
+    """Answer requests from standard input on standard output until there are no more.
+
+    Args:
+        _: place of memory that is shared with the process that asks; nothing is.
+        harness: that process; 0 where something else sees to it that none outlives it.
+    """
+    requests, replies = take_place(harness)
+    receiver, server = Receiver(requests), JudgeServer()
+    while (received := receiver.receive()) is not None:
+        number, content = received
+        reply: object
+        try:
+            method, argument = pickle.loads(content)  # noqa: S301 - the harness sent it
+            reply = getattr(server, method)(argument)
+        except Exception as error:
+            reply = WorkerFault(type(error).__name__, encodable(" ".join(str(error).split())))
+        send(replies, msgspec.msgpack.encode(reply), number)

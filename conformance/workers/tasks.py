@@ -139,6 +139,12 @@ class JudgedTask(NamedTuple):
     unrecorded: tuple[Loss, ...] = ()
 
 
+class TaskOutcome(NamedTuple):
+    """A task was judged, on each backend."""
+
+    backends: tuple[JudgedTask, ...]
+
+
 class TaskJudge:
     """Judges tasks on one backend.
 

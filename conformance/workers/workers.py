@@ -8,36 +8,34 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from functools import partial
 from queue import PriorityQueue
+from typing import NamedTuple
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.errors import ProcessLost
-from dml_conformance.conformance.workers.executor import Executor
-from dml_conformance.conformance.workers.messages import TaskOutcome
+from dml_conformance.conformance.workers.executor import TASKS_AHEAD, Executor, settle
 from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import HEAVY_BYTES, Task
+from dml_conformance.conformance.workers.tasks import HEAVY_BYTES, Task, TaskOutcome
 
-TASKS_AHEAD = 4  # for each process, so that none waits, and heavy ones are begun before others that come earlier
 MOST_STARTS = 3  # of a process, in a row
 
 
-@dataclass(order=True)
-class _Job:
+class _Job(NamedTuple):
     """A task that is to be judged.
 
     Attributes:
-        rank: in order, heavy ones before a few others.
+        rank: in order, heavy ones before a few others; no two have the same.
         task: itself; None ends the thread that takes it.
         future: what comes of it.
     """
 
     rank: tuple[float, int]
-    task: Task | None = field(compare=False)
-    future: Future[TaskOutcome] = field(compare=False, default_factory=Future)
+    task: Task | None
+    future: Future[TaskOutcome]
 
 
 class Workers(Executor):
@@ -58,9 +56,8 @@ class Workers(Executor):
         self._numbers = itertools.count()
         self._jobs: PriorityQueue[_Job] = PriorityQueue()
         self._claims: list[Future[list[Capabilities]]] = [Future() for _ in range(count)]
-        self._lock = threading.Lock()  # guards the three that follow
+        self._lock = threading.Lock()  # guards the two that follow
         self._is_closing = False
-        self._busy = set(range(count))  # places that start or judge
         self._processes: dict[int, JudgeProcess] = {}  # by place
         self._threads = [
             threading.Thread(target=self._serve, args=(place,), name=f"worker {place + 1}", daemon=True)
@@ -91,17 +88,17 @@ class Workers(Executor):
     def submit(self, task: Task) -> Future[TaskOutcome]:
         number = next(self._numbers)
         overtaken = self.most_open if task.weight >= HEAVY_BYTES else 0
-        job = _Job((number - overtaken, number), task)
+        job = _Job((number - overtaken, number), task, Future())
         self._jobs.put(job)
         return job.future
 
     def close(self) -> None:
-        """End the processes, whatever they are doing; those with nothing to do end by themselves."""
+        """End the processes, whatever they are doing."""
         with self._lock:
             self._is_closing = True
-            processes = [process for place, process in self._processes.items() if place in self._busy]
+            processes = list(self._processes.values())
         for place in range(self._count):
-            self._jobs.put(_Job((-float("inf"), place), None))
+            self._jobs.put(_Job((-float("inf"), place), None, Future()))
         for process in processes:
             process.kill()
         for thread in self._threads:
@@ -110,38 +107,20 @@ class Workers(Executor):
     # What the threads do, each of which has the processes of one place, one after the other.
 
     def _serve(self, place: int) -> None:
-        try:
-            self._claims[place].set_result(self._started(place))
-        except Exception as error:  # told again of each task
-            self._claims[place].set_exception(error)
-        self._rests(place)
+        settle(self._claims[place], partial(self._started, place))  # what is wrong is told again of each task
         while (task := (job := self._jobs.get()).task) is not None:
-            if not self._begins(place, job):
-                continue
-            try:
-                if place not in self._processes:
-                    self._started(place)
-                outcome = self._processes[place].judge(task)
-            except Exception as error:
-                if isinstance(error, ProcessLost):
-                    self._let_go(place)
-                job.future.set_exception(error)
-            else:
-                job.future.set_result(outcome)
-            self._rests(place)
+            if not self._is_closing and job.future.set_running_or_notify_cancel():
+                settle(job.future, partial(self._judged, place, task))
         self._let_go(place)
 
-    def _begins(self, place: int, job: _Job) -> bool:
-        """Whether a task is still to be judged; its place has something to do then."""
-        with self._lock:
-            if self._is_closing or not job.future.set_running_or_notify_cancel():
-                return False
-            self._busy.add(place)
-        return True
-
-    def _rests(self, place: int) -> None:
-        with self._lock:
-            self._busy.discard(place)
+    def _judged(self, place: int, task: Task) -> TaskOutcome:
+        if place not in self._processes:
+            self._started(place)
+        try:
+            return self._processes[place].judge(task)
+        except ProcessLost:
+            self._let_go(place)
+            raise
 
     def _started(self, place: int) -> list[Capabilities]:
         """Start the process of a place, which loads the backends; returns what they claim.
@@ -151,16 +130,13 @@ class Workers(Executor):
             WorkerError: none starts, or each is lost while it does.
         """
         for _ in range(MOST_STARTS):
-            try:
-                process = JudgeProcess(self._environment)
-            except OSError as error:
-                raise WorkerError(f"no worker process can be started: {error}") from error
+            process = JudgeProcess(self._environment)
             with self._lock:
                 self._processes[place] = process
                 if self._is_closing:
                     process.kill()
             try:
-                return process.begin(self._setup.at(place))
+                return process.load(self._setup.at(place))
             except ProcessLost as lost:
                 self._let_go(place)
                 if self._is_closing:

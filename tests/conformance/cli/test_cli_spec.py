@@ -598,14 +598,14 @@ def test_without_click_handling_exceptions_come_through() -> None:
 BAD_INPUT = (
     "backends.directml.errors:DirectmlError backends.loading:BackendError conformance.exchange.corpus:CorpusError "
     "conformance.packages.profiles:ProfileError conformance.packages.toml:TomlError "
-    "conformance.packages.waivers:WaiverError conformance.workers.cluster.scheduler:ClusterError "
+    "conformance.packages.waivers:WaiverError conformance.workers.cluster:ClusterError "
     "documents.read.model:PageError reports.views.certificate:CertificateError reports.history.database:HistoryError "
     "reports.package:PackageError reports.package.signature:KeyFileError reports.store.resuming:ResumeError "
     "reports.store.results:StoreError reports.output.folder:OutputError spec.forms:FormError "
     "spec.model_files:ModelError"
 )
 BROKEN = (
-    "conformance.audit.audit:AuditError conformance.workers.cluster.scheduler:ClusterLost "
+    "conformance.audit.audit:AuditError conformance.workers.cluster:ClusterLost "
     "conformance.workers.setup:WorkerError reports.store.results:StoreWriteError reports.output.folder:WriteError"
 )
 

@@ -32,10 +32,9 @@ from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers import executor as executor_module
-from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import SearchTask, Task
+from dml_conformance.conformance.workers.tasks import SearchTask, Task, TaskOutcome
 from dml_conformance.reports.model.encoded import EncodedRecord, decode_records, encode_record
 from dml_conformance.reports.model.records import JUDGED_PHASES, Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut

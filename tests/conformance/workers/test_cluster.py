@@ -33,25 +33,20 @@ from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.exchange.corpus import CorpusError, Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
-from dml_conformance.conformance.workers.cluster import client as client_module
-from dml_conformance.conformance.workers.cluster import tasks
-from dml_conformance.conformance.workers.cluster.client import Cluster
-from dml_conformance.conformance.workers.cluster.identity import (
+from dml_conformance.conformance.workers import cluster as cluster_module
+from dml_conformance.conformance.workers.cluster import (
+    Cluster,
+    ClusterError,
+    ClusterLost,
+    ClusterMember,
+    LoadedRun,
     Order,
-    WorkerIdentity,
     environment_of,
     first_difference,
+    told_by,
 )
-from dml_conformance.conformance.workers.cluster.scheduler import ClusterError, ClusterLost, ClusterMember
+from dml_conformance.conformance.workers.environment import environment
 from dml_conformance.conformance.workers.executor import InProcess
-from dml_conformance.conformance.workers.messages import (
-    TaskOutcome,
-    WorkerClaims,
-    WorkerFault,
-    decode_reply,
-    encode,
-    packed,
-)
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.records import Record, Verdict
@@ -281,7 +276,7 @@ def test_a_worker_that_dies_at_the_start_is_done_without(
 
 
 def test_the_end_of_all_workers_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(cluster_module, "LOOK_SECONDS", 0.1)
     with (
         spec_cluster(Worker, one={}) as small,
         closing(Cluster(REFERENCE, small.scheduler_address, patience=0.2)) as cluster,
@@ -378,9 +373,9 @@ def changed(client: Client, name: str, change: Callable[..., None], *arguments: 
 
 
 def be_of_version(version: str) -> None:
-    from dml_conformance.conformance.workers.cluster import identity
+    from dml_conformance.conformance.workers import cluster
 
-    identity.suite_version = lambda: version
+    cluster.suite_version = lambda: version
 
 
 def be_of_device(device: str) -> None:
@@ -414,7 +409,6 @@ def test_workers_whose_backends_differ(dask_client: Client, address: str, tmp_pa
 
 def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
     claims = load_backend("reference").capabilities()
-    (block,) = blocks(60)
     for order, told in (
         (Order("late", REFERENCE, "99.0", (claims,)), f"expected dml-conformance 99.0, found {suite_version()}"),
         (
@@ -422,36 +416,28 @@ def test_a_worker_that_comes_later_is_held_to_the_same() -> None:
             "reference: levels: expected nothing else, found 1_0, 2_0, 3_0,",
         ),
     ):
-        reply = decode_reply(tasks.judge(encode(order), packed(block)))
-        assert isinstance(reply, WorkerFault)
-        assert reply.kind == "ClusterError"
-        assert reply.text.startswith(told)
-        error = client_module._error(reply, "worker late")
+        with pytest.raises(ClusterError) as caught:
+            LoadedRun(order)
+        error = told_by(ClusterMember("tcp://a:1", "late", {}), caught.value)
         assert isinstance(error, ClusterError)
-        assert str(error).startswith(f"worker late has come, and is not like the others: {told}")
+        assert str(error).startswith(f"worker late (tcp://a:1) has come, and is not like the others: {told}")
 
 
-def test_answers_that_make_no_sense_end_the_run() -> None:
-    for answer in (b"", b"\x80", b"\xff" * 20, encode({"type": "TaskOutcome"}), encode(7), None, "text", {"a": 1}):
-        with pytest.raises(ClusterLost, match=r"^worker a gave "):
-            client_module._decoded(decode_reply, answer, "worker a")
+def test_what_goes_wrong_on_a_worker_is_told_with_its_name(dask_client: Client, address: str) -> None:
+    """Whatever it is: what comes of a task is raised here as it was there."""
+    with changed(dask_client, "other", be_broken), closing(Cluster(REFERENCE, address, CUDA)) as cluster:
+        with pytest.raises(ClusterLost, match=r"^worker other \(tcp://.*\): ZeroDivisionError: no$"):
+            list(cluster.outcomes(blocks()))
+        assert not cluster.losses
 
 
-def test_an_answer_that_leaves_cases_out_ends_the_run(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = Future.result
+def be_broken() -> None:
+    from dml_conformance.conformance.workers import cluster
 
-    def shortened(self: Future) -> bytes:
-        reply = decode_reply(result(self))
-        assert isinstance(reply, TaskOutcome)
-        (judged,) = reply.backends
-        return encode(TaskOutcome((judged._replace(records=encode(decode_records(judged.records)[1:])),)))
+    def judge(self: LoadedRun, task: object) -> None:
+        raise ZeroDivisionError("no")
 
-    monkeypatch.setattr(Future, "result", shortened)
-    with (
-        closing(Cluster(REFERENCE, address)) as cluster,
-        pytest.raises(ClusterLost, match=r"^worker \w+ \(tcp://.*\) gave another answer than was asked for$"),
-    ):
-        list(cluster.outcomes(blocks()))
+    cluster.LoadedRun.judge = judge  # type: ignore[assignment, method-assign]
 
 
 # --- who is like whom -------------------------------------------------------------------------------------------------
@@ -475,10 +461,10 @@ def test_a_difference_is_told_by_its_part() -> None:
 
 
 def test_a_certificate_tells_how_workers_differ_and_not_how_many_they_are() -> None:
-    own = WorkerIdentity.own(WorkerClaims(()))
-    other = msgspec.structs.replace(own, environment={**own.environment, "numpy": "1.0"})
+    own = environment()
+    other = {**own, "numpy": "1.0"}
     assert environment_of([own]) == environment_of([own] * 16) == {}
-    assert environment_of([own, other, other]) == {"numpy of workers": f"1.0, {own.environment['numpy']}"}
+    assert environment_of([own, other, other]) == {"numpy of workers": f"1.0, {own['numpy']}"}
     assert environment_of([other]) == environment_of([other, other]) == {"numpy of workers": "1.0"}
 
 
@@ -490,18 +476,19 @@ def test_whether_a_worker_has_what_is_asked_for() -> None:
         assert not member.has(wanted)
 
 
-def test_what_nobody_asks_for_any_more_is_let_go_and_not_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that ended without a word holds no device for ever, nor does a block of it that comes late."""
-    monkeypatch.setattr(tasks, "IDLE_SECONDS", 0.05)
-    runs = tasks._LoadedRuns()
-    runs.get(Order("gone", REFERENCE, suite_version()))
-    deadline = time.monotonic() + 30
-    while runs._runs and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not runs._runs
-    runs.end("over")
-    with pytest.raises(ClusterError, match=r"^the run has ended$"):
-        runs.get(Order("over", REFERENCE, suite_version()))
+def test_what_nobody_asks_for_any_more_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ended without a word holds no device for ever; what comes late is judged all the same."""
+    monkeypatch.setattr(cluster_module, "IDLE_SECONDS", 0.05)
+    before = set(children())
+    run = LoadedRun(Order("gone", REFERENCE, suite_version()))
+    (block,) = blocks(60)
+    for _ in range(2):
+        deadline = time.monotonic() + 30
+        while set(children()) - before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not set(children()) - before
+        monkeypatch.setattr(cluster_module, "IDLE_SECONDS", 0.5)
+        assert len(decode_records(run.judge(block).backends[0].records)) == 60
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -527,6 +514,23 @@ def test_the_certificate_is_that_of_one_machine(address: str, tmp_path: Path, ti
         made = certificate(out)
         found.append((made["digests"]["results"], made["environment"], made["backend"]))
     assert found[0] == found[1] == found[2]
+
+
+def test_the_certificate_tells_what_the_workers_run_on(
+    dask_client: Client, address: str, tmp_path: Path, tile: Path
+) -> None:
+    with changed(dask_client, "other", be_of_numpy, "1.0"):
+        result = run(
+            tile, "--backend", "reference", "--out", tmp_path / "out", "--scheduler", address, "--resource", "cuda"
+        )
+    assert result.exit_code == 0, result.output
+    assert certificate(tmp_path / "out")["environment"]["numpy of workers"] == "1.0"
+
+
+def be_of_numpy(version: str) -> None:
+    from dml_conformance.conformance.workers import cluster, environment
+
+    cluster.environment = lambda: {**environment.environment(), "numpy": version}
 
 
 @pytest.mark.parametrize(

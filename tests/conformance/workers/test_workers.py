@@ -36,9 +36,8 @@ from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers import executor as executor_module
 from dml_conformance.conformance.workers.executor import Executor, InProcess
-from dml_conformance.conformance.workers.messages import TaskOutcome
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import CaseBlock, JudgedTask, Task
+from dml_conformance.conformance.workers.tasks import CaseBlock, JudgedTask, Task, TaskOutcome
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
@@ -548,14 +547,14 @@ def several_devices(folder: Path) -> str:
 def test_each_device_has_a_process(tmp_path: Path) -> None:
     name = f"{several_devices(tmp_path)}:gpu"
     setup = JudgeSetup((name, "reference"))
-    devices = devices_of(setup)
+    devices = devices_of(setup.backends)
     assert devices == [("gpu:0", "gpu:1", "gpu:2"), ()]
     digests = []
     for chosen, count in (((), 3), ((0, 2), 2), ((1,), 1)):
         for file in tmp_path.glob("used-*"):
             file.unlink()
         (tmp_path / "awaited").write_text(str(count))
-        places = tuple(places_on(setup.backends, devices, chosen))
+        places = places_on(setup.backends, devices, chosen)
         with closing(Workers(JudgeSetup(setup.backends, places=places), count)) as workers:
             mine, reference = workers.capabilities()
             assert (mine.name, reference.name) == (name, "reference")
@@ -569,14 +568,14 @@ def test_each_device_has_a_process(tmp_path: Path) -> None:
 
 def test_places() -> None:
     devices = [("cuda:0", "cuda:1"), ()]
-    assert places_on(["torch:cuda", "reference"], devices, ()) == [
+    assert places_on(["torch:cuda", "reference"], devices, ()) == (
         ("torch:cuda:0", "reference"),
         ("torch:cuda:1", "reference"),
-    ]
-    assert places_on(["a/b.py:Mine", "torch"], [("x", "y", "z"), ("cuda:0",)], (2, 0)) == [
+    )
+    assert places_on(["a/b.py:Mine", "torch"], [("x", "y", "z"), ("cuda:0",)], (2, 0)) == (
         ("a/b.py:Mine:z", "torch:cuda:0"),
         ("a/b.py:Mine:x", "torch:cuda:0"),
-    ]
+    )
     with pytest.raises(BackendError, match=r"there is no device 2; there are 0 = cuda:0, 1 = cuda:1"):
         places_on(["torch:cuda", "reference"], devices, (0, 2))
     with pytest.raises(BackendError, match="--devices: reference leaves no choice of devices"):
