@@ -24,7 +24,6 @@ from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.processes.arena import PAGE
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
-from dml_conformance.backends.processes.framing import WireError
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally, losses_together
 from dml_conformance.backends.processes.process import BackendProcess, Origin
@@ -45,7 +44,7 @@ from dml_conformance.backends.processes.wire import (
     Question,
     Validate,
     WireAnswer,
-    decode_decisions,
+    decode_decision,
     decode_execution,
     describe,
     encode,
@@ -58,10 +57,7 @@ MOST_TIMED_OUT = 50
 STARTS = 3  # tries to replace a process
 UNHURRIED_BYTES = 2**24  # of an execution's memory, for which it may take as long again
 TIMED_RUNS = 5  # that may take as long as a case may, of all that make one measurement
-LONGEST_RUN_UP = 4096  # decisions that are made again to find the one that costs the process
-RUN_UP_PART = 32  # of them at once
 ALONE = "alone, in a new process, it did not, so the likely cause is what earlier cases left behind"
-AGAIN = "so it did before, in a process that was asked the same"
 
 _Question = tuple[OperatorDesc, Level]
 _T = TypeVar("_T")
@@ -72,8 +68,9 @@ class _Inquiry(NamedTuple, Generic[_T]):
 
     Attributes:
         make: makes the request to a process; returns it, and how much of the shared memory it uses.
-        doing, decode, seconds: as `BackendProcess.ask` has them.
-        together: whether much is asked for at once, of which each may take as long.
+        doing, decode, seconds: as `BackendProcess.ask_for_each` has them.
+        together: whether one answer is to much that is asked for at once, of which each may take as long.
+        answers: how many there are.
     """
 
     make: Callable[[BackendProcess], tuple[bytes, int]]
@@ -81,6 +78,7 @@ class _Inquiry(NamedTuple, Generic[_T]):
     decode: Callable[[bytes], _T]
     seconds: float | None = None
     together: bool = False
+    answers: int = 1
 
 
 class IsolatedBackend:
@@ -109,8 +107,8 @@ class IsolatedBackend:
         self._lost: list[Loss] = []  # that nobody has asked for yet
         self._process: BackendProcess | None = None
         self._known = _ProcessState()
-        self._blamed: _BlamedDecision | None = None
-        self._prefetches = True
+        self._prefetched: deque[_Prefetched] = deque()
+        self._unasked: _LostDecision | None = None
         self._timed_work: _SharedTensors | None = None  # that is in the shared memory
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._start()
@@ -129,13 +127,13 @@ class IsolatedBackend:
             ProcessLost: there is no answer.
             GivenUp: the backend is not asked any more.
         """
-        if self._blamed is not None and self._blamed.is_about(desc, level) and (lost := self._blame()):
-            raise lost
-        decision = self._prefetched(desc, level)
-        if decision is None:
-            (decision,) = self._ask_again(self._questions([(desc, level)]))
-            self._known.run_up.append((desc, level))
-        self._known.decided = desc
+        prefetched = self._taken(desc, level)
+        if prefetched is not None:
+            decision, known = prefetched.decision, prefetched.known
+        else:
+            decision = self._ask_again(self._questions([(desc, level)]), self._lost_over(desc, level))
+            known = self._known
+        known.decided = desc
         if isinstance(decision, WireAnswer):
             return Answer(decision.accepted, decision.reason)
         if isinstance(decision, NoAnswer):
@@ -145,25 +143,22 @@ class IsolatedBackend:
     def prefetch_decisions(self, questions: Sequence[_Question]) -> None:
         """Have the backend decide in one go on what it will be asked next.
 
-        `validate` gives these answers where it is asked for the very same descriptors in the same order. Where that
-        costs the process, it is done once more in the same way, but one by one: what costs the next process too is to
-        blame, and `validate` says so. Otherwise each is asked for alone, where there is no answer.
+        `validate` gives these answers where it is asked for the very same descriptors in the same order. The one that
+        costs the process is told of when `validate` is asked for it; those behind it are asked for alone.
 
         Raises:
             GivenUp: the backend is not asked any more.
         """
-        self._known.prefetched.clear()
-        self._blame()
-        if not self._prefetches or not questions:
+        self._prefetched.clear()
+        self._lost_over()
+        if not questions:
             return
-        run_up = tuple(self._known.run_up)
         try:
-            self._prefetch(questions)
+            for question, decision in zip(questions, self._asked(self._questions(questions)), strict=True):
+                self._prefetched.append(_Prefetched(*question, decision, self._known))
         except ProcessLost as lost:
-            if lost.timed_out:  # what takes too long together may take its time alone
-                self._prefetches = False
-            elif lost.how not in self._confirmed:
-                self._prefetch_again(run_up, questions)
+            lost.was_new &= not self._prefetched
+            self._unasked = _LostDecision(*questions[len(self._prefetched)], lost, self._lost.pop())
 
     def take_losses(self) -> tuple[Loss, ...]:
         """The processes that were lost since this was asked last."""
@@ -178,8 +173,9 @@ class IsolatedBackend:
         Raises:
             GivenUp: there is none.
         """
-        aside = self._process, self._known, self._prefetches
+        aside = self._process, self._known, self._prefetched
         self._forget()
+        self._prefetched = deque()
         try:
             self._start()
             yield
@@ -188,7 +184,7 @@ class IsolatedBackend:
         finally:
             if self._process is not None:
                 self._process.end()
-            self._process, self._known, self._prefetches = aside
+            self._process, self._known, self._prefetched = aside
 
     def execute(
         self, desc: OperatorDesc, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]
@@ -215,6 +211,7 @@ class IsolatedBackend:
         outcome = self._ask_again(self._about(work, doing, lambda: (EXECUTE, decides(), batch), seconds, batch))
         if isinstance(outcome, Completion):
             assert self._process is not None
+            self._known.decided = executions[-1].desc
             work.fetch(self._process)
         self._release(work)
         _completed(outcome)
@@ -224,6 +221,7 @@ class IsolatedBackend:
         if self._process is not None:
             self._process.close()
         self._forget()
+        self._prefetched.clear()
 
     def _time_execution(
         self,
@@ -272,68 +270,30 @@ class IsolatedBackend:
     time_execution_cold = partialmethod(_time_execution, cold=True)
     time_copy, time_copy_cold = partialmethod(_time_copy, cold=False), partialmethod(_time_copy, cold=True)
 
-    def _prefetch(self, questions: Sequence[_Question]) -> None:
-        """Ask what will be asked next; errors as `validate`."""
-        decisions = self._ask(self._questions(questions))
-        self._known.run_up.extend(questions)
-        self._known.prefetched.extend(
-            (desc, level, found) for (desc, level), found in zip(questions, decisions, strict=True)
-        )
-
-    def _prefetch_again(self, run_up: Sequence[_Question], questions: Sequence[_Question]) -> None:
-        """Ask once more what cost the process, in a new one after what was asked before that, but one by one.
-
-        Args:
-            run_up: what the process had decided on.
-            questions: what it was asked then.
-        """
-        first = len(self._lost) - 1  # the loss that this is about
-        asked = 0
-        try:
-            for start in range(0, len(run_up), RUN_UP_PART):
-                self._prefetch(run_up[start : start + RUN_UP_PART])
-            self._known.prefetched.clear()
-            for question in questions:
-                self._prefetch([question])
-                asked += 1
-        except ProcessLost as again:
-            if again.timed_out and not asked:  # together
-                return
-            self._confirmed.add(again.how)
-            self._blamed = _BlamedDecision(*questions[asked], again, self._lost[first:])
-            del self._lost[first:]
-
-    def _blame(self) -> ProcessLost | None:
-        """Whoever is blamed is so no more. Returns the loss that it was blamed for; the losses are told of now."""
-        blamed, self._blamed = self._blamed, None
-        if blamed is None:
-            return None
-        self._lost += blamed.losses
-        return ProcessLost(f"{blamed.lost}; {AGAIN}", blamed.lost.cause)
-
-    def _prefetched(self, desc: OperatorDesc, level: Level) -> DecisionReply | None:
+    def _taken(self, desc: OperatorDesc, level: Level) -> _Prefetched | None:
         """What the backend has answered already, if it was asked ahead."""
-        prefetched = self._known.prefetched
-        if not prefetched:
+        if not self._prefetched:
             return None
-        expected, at, decision = prefetched.popleft()
-        if expected is desc and at is level:
-            return decision
-        prefetched.clear()
+        first = self._prefetched.popleft()
+        if first.desc is desc and first.level is level:
+            return first
+        self._prefetched.clear()
         return None
 
-    def _questions(self, questions: Sequence[_Question]) -> _Inquiry[tuple[DecisionReply, ...]]:
+    def _lost_over(self, desc: OperatorDesc | None = None, level: Level | None = None) -> ProcessLost | None:
+        """What a decision came to, if it was asked for ahead and cost the process. That is on record from now on."""
+        unasked, self._unasked = self._unasked, None
+        if unasked is None:
+            return None
+        self._lost.append(unasked.loss)
+        return unasked.lost if unasked.desc is desc and unasked.level is level else None
+
+    def _questions(self, questions: Sequence[_Question]) -> _Inquiry[DecisionReply]:
         def make(process: BackendProcess) -> tuple[bytes, int]:
             asked = tuple([Question(self._described(desc), level) for desc, level in questions])
             return encode(Validate(asked)), 0
 
-        def decode(content: bytes) -> tuple[DecisionReply, ...]:
-            decisions = decode_decisions(content)
-            if len(decisions) != len(questions):
-                raise WireError
-            return decisions
-
-        return _Inquiry(make, "validate", decode, together=len(questions) > 1)
+        return _Inquiry(make, "validate", decode_decision, answers=len(questions))
 
     def _about(
         self, work: _SharedTensors, doing: str, what: Callable[[], Sequence[object]], seconds: float, together: bool
@@ -352,21 +312,24 @@ class IsolatedBackend:
         self._known.last = desc
         return describe(desc)
 
-    def _ask_again(self, inquiry: _Inquiry[_T]) -> _T:
-        """Ask; once more, where the process was ended by something else, or was asked for one case and died that was
-        asked other things before.
+    def _ask_again(self, inquiry: _Inquiry[_T], lost_ahead: ProcessLost | None = None) -> _T:
+        """Ask, unless that has cost a process already; once more, where the process was ended by something else, or was
+        asked for one case and died that was asked other things before.
 
         If it does so again, the case is to blame alone, and told of as it happened then; where another one dies in the
         same way later, it is not asked for. If it does not, the case is to blame all the same, unless the process was
         ended by something else.
         """
         try:
+            if lost_ahead is not None:
+                raise lost_ahead
             return self._ask(inquiry)
         except ProcessLost as lost:
             is_plain = inquiry.together or lost.timed_out or lost.was_new or lost.how in self._confirmed
             if is_plain and not lost.from_outside:
                 raise
             first = lost
+        self._end()  # what goes on since a decision was asked for ahead
         try:
             answer = self._ask(inquiry)
         except ProcessLost as again:
@@ -378,15 +341,18 @@ class IsolatedBackend:
         raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
     def _ask(self, inquiry: _Inquiry[_T]) -> _T:
+        (answer,) = self._asked(inquiry)
+        return answer
+
+    def _asked(self, inquiry: _Inquiry[_T]) -> Iterator[_T]:
         """Ask the process, and a new one next time if it is lost over that."""
-        make, doing, decode, seconds, together = inquiry
+        make, doing, decode, seconds, together, answers = inquiry
         process = self._process or self._replaced()
         try:
             content, shared = make(process)
-            return process.ask(content, doing, decode, shared=shared, seconds=seconds)
+            yield from process.ask_for_each(content, answers, doing, decode, shared=shared, seconds=seconds)
         except BaseException as error:
-            process.end()
-            self._forget()
+            self._end()
             if isinstance(error, ProcessLost):
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
@@ -431,6 +397,12 @@ class IsolatedBackend:
         assert self._process is not None
         return self._process
 
+    def _end(self) -> None:
+        """End the process at once."""
+        if self._process is not None:
+            self._process.end()
+        self._forget()
+
     def _forget(self) -> None:
         """There is no process any more; a new one knows nothing, and has nothing that was timed."""
         self._process = None
@@ -474,27 +446,29 @@ class _ProcessState:
     Attributes:
         last: the descriptor that it was told of last.
         decided: the one that it decided on last.
-        prefetched: what it has answered and will be asked.
-        run_up: what it has decided on.
     """
 
     def __init__(self) -> None:
         self.last: OperatorDesc | None = None
         self.decided: OperatorDesc | None = None
-        self.prefetched: deque[tuple[OperatorDesc, Level, DecisionReply]] = deque()
-        self.run_up: deque[_Question] = deque(maxlen=LONGEST_RUN_UP)
 
 
-class _BlamedDecision(NamedTuple):
-    """A decision that cost two processes that had been asked the same before."""
+class _Prefetched(NamedTuple):
+    """A decision that was asked for ahead, and what is known of the process that made it."""
+
+    desc: OperatorDesc
+    level: Level
+    decision: DecisionReply
+    known: _ProcessState
+
+
+class _LostDecision(NamedTuple):
+    """A decision that was asked for ahead and cost the process, which nobody was told of yet."""
 
     desc: OperatorDesc
     level: Level
     lost: ProcessLost
-    losses: list[Loss]
-
-    def is_about(self, desc: OperatorDesc, level: Level) -> bool:
-        return self.desc is desc and self.level is level
+    loss: Loss
 
 
 class _SharedTensors:

@@ -47,7 +47,7 @@ class Receiver:
     """
 
     def __init__(self, file: int, most: int = LONGEST) -> None:
-        self._file = file
+        self._stream = open(file, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115 - it is its owner who closes it
         self._most = most
 
     def receive(self) -> tuple[int, bytes] | None:
@@ -59,23 +59,11 @@ class Receiver:
         Raises:
             WireError: what came is no message.
         """
-        data = b""
-        while len(data) < HEADER.size:
-            if not (more := os.read(self._file, 1 << 16)):
-                return None
-            data += more
-        mark, length, number = HEADER.unpack_from(data)
+        header = self._stream.read(HEADER.size)
+        if len(header) < HEADER.size:
+            return None
+        mark, length, number = HEADER.unpack(header)
         if mark != MARK or length > self._most:
             raise WireError
-        total = HEADER.size + length
-        if len(data) < total:
-            parts, received = [data], len(data)
-            while received < total:
-                if not (more := os.read(self._file, 1 << 20)):
-                    return None
-                parts.append(more)
-                received += len(more)
-            data = b"".join(parts)
-        if len(data) > total:  # nothing follows a message that is not answered yet
-            raise WireError
-        return number, data[HEADER.size :]
+        content = self._stream.read(length)
+        return None if len(content) < length else (number, content)

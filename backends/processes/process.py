@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -128,22 +128,37 @@ class ServerProcess:
         shared: int = 0,
         seconds: float | None = None,
     ) -> _T:
-        """Send a request and wait for the answer.
+        """Send a request and wait for the answer; arguments and errors as of `ask_for_each`."""
+        return next(self.ask_for_each(content, 1, doing, decode, shared=shared, seconds=seconds))
+
+    def ask_for_each(
+        self,
+        content: bytes,
+        count: int,
+        doing: str,
+        decode: Callable[[bytes], _T],
+        *,
+        shared: int = 0,
+        seconds: float | None = None,
+    ) -> Iterator[_T]:
+        """Send a request and wait for its answers, all of which have to be taken.
 
         Args:
             content: the request.
+            count: how many answers it has.
             doing: what it is, in a word.
-            decode: makes the answer of a message; raises `WireError` or `msgspec.MsgspecError` where it is none.
+            decode: makes an answer of a message; raises `WireError` or `msgspec.MsgspecError` where it is none.
             shared: bytes of the shared memory that it uses.
-            seconds: that it may take, where that is not as the limits say.
+            seconds: that each answer may take, where that is not as the limits say.
 
         Raises:
-            ProcessLost: none came; this object is of no use any more.
+            ProcessLost: no more came; this object is of no use any more.
         """
         self.requests += 1
         self._most_shared = max(self._most_shared, shared)
         self._remarks.begin()
-        self._begin(doing, self._limits.seconds if seconds is None else seconds)
+        seconds = self._limits.seconds if seconds is None else seconds
+        self._begin(doing, seconds)
         self._number += 1
         try:
             send(self._process.requests, content, self._number)
@@ -152,7 +167,9 @@ class ServerProcess:
         except BaseException:
             self.end()
             raise
-        return self._answer(self._number, decode)
+        for _ in range(count):
+            self._begin(doing, seconds)
+            yield self._answer(self._number, decode)
 
     def kill(self) -> None:
         """End it now; whoever waits for an answer is told."""

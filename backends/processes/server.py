@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,8 @@ def main(name: str, place: str, harness: int) -> None:
     gc.freeze()  # what is loaded stays, so no collection has to look at it
     while (received := receiver.receive()) is not None:
         number, content = received
-        send(replies, encode(server.answer(decode_request(content))), number)
+        for answer in server.answers(decode_request(content)):
+            send(replies, encode(answer), number)
 
 
 class BackendServer:
@@ -86,13 +87,15 @@ class BackendServer:
         self._memory = memory
         self._last: OperatorDesc | None = None
 
-    def answer(self, request: Request) -> tuple[DecisionReply, ...] | ExecutionReply:
+    def answers(self, request: Request) -> Iterator[DecisionReply | ExecutionReply]:
         if isinstance(request, Validate):
-            return tuple([self._validated(question) for question in request.questions])
+            yield from map(self._validated, request.questions)
+            return
         try:
-            return self._done(request)
+            answer: ExecutionReply = self._done(request)
         except BaseException as error:
-            return _raised(error)
+            answer = _raised(error)
+        yield answer
 
     def _validated(self, question: Question) -> DecisionReply:
         try:

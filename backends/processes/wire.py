@@ -62,8 +62,8 @@ VALIDATE, EXECUTE, TIME = "validate", "execute", "time"
 
 
 class Validate(msgspec.Struct, frozen=True, array_like=True, tag=VALIDATE):
-    """Decide on descriptors, in order. The answer is a tuple of `DecisionReply`, to every other request an
-    `ExecutionReply`."""
+    """Decide on descriptors, in order. For each there is a `DecisionReply`, sent as soon as it is made, so that it is
+    known which one cost the process. Every other request has one answer, an `ExecutionReply`."""
 
     questions: tuple[Question, ...]
 
@@ -161,9 +161,7 @@ ExecutionReply = Completion | BackendException
 
 encode = msgspec.msgpack.Encoder().encode
 decode_request: Callable[[bytes], Request] = msgspec.msgpack.Decoder(Request).decode
-decode_decisions: Callable[[bytes], tuple[DecisionReply, ...]] = msgspec.msgpack.Decoder(
-    tuple[DecisionReply, ...]
-).decode
+decode_decision: Callable[[bytes], DecisionReply] = msgspec.msgpack.Decoder(DecisionReply).decode
 decode_execution: Callable[[bytes], ExecutionReply] = msgspec.msgpack.Decoder(ExecutionReply).decode
 decode_greeting: Callable[[bytes], Greeting] = msgspec.msgpack.Decoder(Greeting).decode
 
