@@ -32,15 +32,14 @@ from dml_conformance.conformance.cli.options import (
     seed_option,
 )
 from dml_conformance.conformance.exchange.failures import read_failures
+from dml_conformance.conformance.judge.blame import SettledStream
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, complete_archive
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
 from dml_conformance.conformance.packages.toml import read_toml
-from dml_conformance.conformance.packages.waivers import WaiverFilter
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.output.folder import FILES, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
@@ -223,6 +222,6 @@ def _run(engine: Engine, reports: ReportFolder | PackageFolder, given: RunOption
             executor = InProcess([engine.judge])
         stack.callback(executor.close)
         progress = opened_progress(stack, [reports], engine.planned())
-        run_campaign(engine, WaiverFilter(given.waivers, FanOut(reports, progress)), reports.begun, executor)
+        run_campaign(engine, SettledStream(given.waivers.apply, reports, progress), reports.begun, executor)
     tell_losses(executor)
     return reports.summary

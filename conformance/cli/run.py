@@ -34,14 +34,14 @@ from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import DEVICES, PATH, RESOURCE, SHARD
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, CorpusReader, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
-from dml_conformance.conformance.packages.waivers import WaiverFilter
+from dml_conformance.conformance.judge.blame import SettledStream
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers.cluster import Cluster
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Campaign, Phase, Record
-from dml_conformance.reports.model.stream import Consumer, FanOut, StreamError
+from dml_conformance.reports.model.stream import Consumer, StreamError
 from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.views.console import Progress, Steps
@@ -134,7 +134,7 @@ def run(
         reports = [target.report for target in targets if target.report is not None]
         progress = opened_progress(stack, reports, {Phase.SWEEP: planned * len(backends)})
         consumers = [
-            WaiverFilter(waivers, FanOut(target.consumer, progress if n == 0 else _Records(progress)))
+            SettledStream(waivers.apply, target.consumer, progress if n == 0 else _Records(progress))
             for n, target in enumerate(targets)
         ]
         with _nothing_kept_of_a_damaged_corpus(outputs, readers):

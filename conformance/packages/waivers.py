@@ -16,9 +16,7 @@ from typing import Annotated
 import msgspec
 
 from dml_conformance.conformance.packages.toml import entry_name, read_toml
-from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import NOT_CONFORMANT, LevelLabel, Record, Verdict
-from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.package.forms import Patterns, Text, Waiver
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import Level
@@ -180,16 +178,3 @@ def waived_reason(waiver: Waiver, reason: str) -> str:
 
 def _compiled(patterns: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{translate(pattern)})" for pattern in patterns)) if patterns else None
-
-
-class WaiverFilter(FanOut):
-    """A stream that applies waivers to records before it passes them on."""
-
-    def __init__(self, waivers: Waivers, consumer: Consumer) -> None:
-        super().__init__(consumer)
-        self._waivers = waivers
-
-    def record(self, record: Record | EncodedRecord) -> None:
-        if record.traits.waived or record.traits.verdict in NOT_CONFORMANT:
-            record = self._waivers.apply(record.whole())
-        super().record(record)

@@ -8,7 +8,8 @@ import msgspec
 import pytest
 import report_data
 
-from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
+from dml_conformance.conformance.judge.blame import SettledStream
+from dml_conformance.conformance.packages.waivers import Waivers
 from dml_conformance.reports.model.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.model.records import Ending, Record, Verdict
 from dml_conformance.reports.model.stream import Consumer, FanOut
@@ -29,7 +30,7 @@ class Plain(Consumer):
         self.records.append(record.whole())
 
 
-def feed(stream: FanOut | WaiverFilter, *, encoded: bool) -> None:
+def feed(stream: FanOut, *, encoded: bool) -> None:
     stream.start(report_data.campaign())
     for record in RECORDS:
         stream.record(encode_record(record) if encoded else record)
@@ -81,7 +82,7 @@ def test_waivers_apply() -> None:
     found = []
     for encoded in (False, True):
         plain = Plain()
-        feed(WaiverFilter(Waivers([waiver]), plain), encoded=encoded)
+        feed(SettledStream(Waivers([waiver]).apply, plain), encoded=encoded)
         found.append(plain.records)
     assert found[0] == found[1]
     assert any(record.verdict is Verdict.WAIVED for record in found[1])

@@ -14,11 +14,12 @@ from dml_conformance.backends.base import Backend
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.judge.blame import SettledStream
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed
 from dml_conformance.conformance.packages.verify import Verification, verify
-from dml_conformance.conformance.packages.waivers import WaiverFilter, Waivers
+from dml_conformance.conformance.packages.waivers import Waivers
 from dml_conformance.reports.model.records import Campaign, Record
 from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
@@ -59,7 +60,7 @@ def make(
     with OutputFolder(folder, known=PACKAGE_FILES) as output:
         package = PackageFolder(output, profile, stated, all_waivers, key, replace=False)
         try:
-            certify(engine, WaiverFilter(all_waivers, package))
+            certify(engine, SettledStream(all_waivers.apply, package))
         finally:
             package.close()
     return folder
