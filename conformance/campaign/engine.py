@@ -56,6 +56,7 @@ class Engine:
         saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
             operators and levels are left out.
         every_level: whether everything is executed at every level.
+        broken: the rules that failed before the search, and the level at which each did first.
     """
 
     judge: Judge
@@ -65,7 +66,7 @@ class Engine:
     seed: int
     saved: Sequence[Case] = ()
     every_level: bool = False
-    _broken: dict[tuple[str, str], Level] = field(default_factory=dict)
+    broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
     _judged: Counter[Phase] = field(default_factory=Counter)
     _finished: Collection[str] = ()
@@ -102,7 +103,7 @@ class Engine:
         if record.phase is Phase.SEARCH:
             self._shrunk.add((record.operator, about))
         elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT):
-            self._broken.setdefault((record.operator, about), Level.parse(record.level))
+            self.broken.setdefault((record.operator, about), Level.parse(record.level))
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.
@@ -174,7 +175,7 @@ class Engine:
 
     def _known(self) -> Iterator[SearchTask]:
         """The search for the smallest case of every rule that is known to be broken."""
-        for (operator, rule), level in self._broken.items():
+        for (operator, rule), level in self.broken.items():
             yield self._search("known", operator, level, rule, SHRINK_EXAMPLES)
 
     def _unknown(self) -> Iterator[SearchTask]:

@@ -149,7 +149,9 @@ def _check_store(
     if claims is None:
         return None
     total = 2 * len(store)
-    digests, found = CaseDigests(), FoundCases(findings)
+    judge = ReplayedJudge(claims, Reading(store.campaign.spec), PROFILES[store.campaign.accuracy])
+    engine = _engine(store.campaign, judge)
+    digests, found = CaseDigests(), FoundCases(engine, findings)
     # A sibling of the snapshot, in a folder that is gone afterwards.
     with OutputFolder(snapshot.folder / AGAIN) as output:
         reports = ReportFolder(output, complete=lambda folder: None)
@@ -165,8 +167,6 @@ def _check_store(
         findings.end(cases_.CHECK, "the phases are not in order; nothing more was looked at")
         return None
     waivers = read_package_waivers(snapshot, store.campaign, today, findings)
-    judge = ReplayedJudge(claims, Reading(store.campaign.spec), PROFILES[store.campaign.accuracy])
-    engine = _engine(store.campaign, judge)
     check = VerdictCheck(judge, waivers, findings)
     unsure = ""
     records = numbered(store.records())

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dml_conformance.conformance.campaign.engine import Engine, rule_to_search
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case
 
@@ -22,24 +22,25 @@ class FoundCases:
     """What of a package's records says which cases there are, phase by phase; gathered record by record.
 
     Args:
+        engine: of the campaign; notes which rules failed before the search.
         findings: takes what is wrong.
 
     Attributes:
         digests: of the cases.
         searched: what each case of the search is about: operator, level and rule.
         failures: of each rule the first record of the search that failed, by its place there; it ends at such a one.
-        broken: of each rule that failed before the search the first record, in order.
+        failed: the rules of these.
         in_order: whether the phases are.
     """
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, engine: Engine, findings: Findings) -> None:
         self.digests: dict[Phase, list[bytes]] = {phase: [] for phase in Phase}
         self.searched: list[tuple[str, str, str]] = []
         self.failures: dict[int, Record] = {}
-        self.broken: dict[tuple[str, str], Record] = {}
+        self.failed: set[tuple[str, str]] = set()
         self.in_order = True
+        self._engine = engine
         self._findings = findings
-        self._failed: set[tuple[str, str]] = set()
         self._latest = Phase.EXAMPLES
         self._order = list(Phase)
 
@@ -58,16 +59,14 @@ class FoundCases:
         else:
             self._latest = phase
         self.digests[phase].append(bytes.fromhex(record.case))
-        verdict = record.waived if record.verdict is Verdict.WAIVED else record.verdict
-        has_failed = verdict in NOT_CONFORMANT
+        if phase is not Phase.SEARCH:
+            self._engine.note(record)
+            return
         about = rule_to_search(record)
-        if phase is Phase.SEARCH:
-            if has_failed and (record.operator, about) not in self._failed:
-                self._failed.add((record.operator, about))
-                self.failures[len(self.searched)] = record
-            self.searched.append((record.operator, record.level, about))
-        elif has_failed and phase not in (Phase.SWEEP, Phase.THROUGHPUT):
-            self.broken.setdefault((record.operator, about), record)
+        if record.judged in NOT_CONFORMANT and (record.operator, about) not in self.failed:
+            self.failed.add((record.operator, about))
+            self.failures[len(self.searched)] = record
+        self.searched.append((record.operator, record.level, about))
 
 
 def planned_cases(engine: Engine, phase: Phase, found: FoundCases, findings: Findings) -> Iterator[Case | None]:

@@ -23,7 +23,6 @@ from dml_conformance.conformance.workers.tasks import SearchTask
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case
-from dml_conformance.spec.levels import Level
 
 
 def searched_cases(
@@ -53,8 +52,6 @@ def searched_cases(
 
 def _made_again(engine: Engine, found: FoundCases) -> tuple[dict[int, Case], dict[str, str]]:
     """The cases that are as they should be, by their place in the search; and what is wrong with each search."""
-    for record in found.broken.values():
-        engine.note(record)
     left: defaultdict[tuple[str, str, str], deque[int]] = defaultdict(deque)
     for place, about in enumerate(found.searched):
         left[about].append(place)
@@ -141,20 +138,17 @@ def _check_counts(engine: Engine, found: FoundCases, findings: Findings) -> None
     """Whether every rule was searched for, and as often as it should be: what can be told with any Hypothesis."""
     searched = {(plan.operator, level.label, rule): level for plan in engine.plans for level, rule in plan.searches()}
     # What is known to be broken is made smaller where it broke.
-    known = {
-        (operator, record.level, rule): Level.parse(record.level) for (operator, rule), record in found.broken.items()
-    }
+    known = {(operator, level.label, rule): level for (operator, rule), level in engine.broken.items()}
     counts = Counter(found.searched)
-    failed = {(record.operator, found.searched[place][2]) for place, record in found.failures.items()}
     for key in counts.keys() - searched.keys() - known.keys():
         findings.add(CHECK, RESULTS, _about(*key), "expected no such search: the rule is not searched for there")
     for (operator, label, rule), level in (known | searched).items():
         wanted = engine.budget.search if (operator, label, rule) in searched else 0
         count = counts[operator, label, rule]
-        if (operator, rule) in failed:
+        if (operator, rule) in found.failed:
             # It is searched for until it fails, once more to make a known failure smaller, and not any more then.
             least, most = 0, max(wanted, SHRINK_EXAMPLES) + 1
-        elif (operator, rule) in found.broken:
+        elif (operator, rule) in engine.broken:
             least, most = wanted, wanted + SHRINK_EXAMPLES
         else:
             least = most = wanted
