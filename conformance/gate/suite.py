@@ -27,6 +27,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.judge.search import search
+from dml_conformance.conformance.workers.tasks import CaseBlock, TaskJudge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.accuracy import PROFILES, Profile
 from dml_conformance.spec.case import Case
@@ -104,7 +105,6 @@ class ConformanceSuite:
         with _giving_up_fails():
             is_last = level is self._plan(request.config, operator).newest
             boundaries = _boundaries(operator, level, with_scale=is_last).get(rule, ())
-            judge.prefetch(boundaries)
             fixed = judged.settled(boundaries, Phase.BOUNDARIES)
             found = judged.searched(operator, level, rule, count, seed, saved) if count > 0 or saved else []
             if folder is not None:
@@ -118,7 +118,6 @@ class ConformanceSuite:
         turn = int(seed) if str(seed).isdecimal() else random.randrange(2**32)  # noqa: S311 - which cases, no secret
         cases = list(self._plan(config, operator).boundaries(level, turn))
         with _giving_up_fails():
-            judged.judge.prefetch(cases)
             return judged.settled(cases, Phase.BOUNDARIES)
 
     def _plans(self, config: pytest.Config) -> list[OperatorPlan]:
@@ -225,12 +224,13 @@ class _SuiteJudge:
 
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
+        self._tasks = TaskJudge(judge)
         self._blame = Blame(judge.backend_name, judge.reading, judge.profile)
         self._repetition = Repetition(judge)
 
     def settled(self, cases: Iterable[Case], phase: Phase) -> list[Record]:
-        """The records of cases."""
-        return self._settled(with_losses((self.judge.record(case, phase) for case in cases), self.judge.backend))
+        """The records of cases, each judged alone."""
+        return self._settled(self._tasks.records(CaseBlock("", phase, tuple(cases))))
 
     def searched(self, *search_for: Any) -> list[Record]:
         """The records of a search, whose arguments but the judge are given."""
