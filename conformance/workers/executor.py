@@ -26,7 +26,7 @@ from dml_conformance.conformance.workers.tasks import Task, TaskJudge, TaskOutco
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.stream import Consumer
 
-TASKS_AHEAD = 4  # for each that judges, so that none waits, and heavy ones are begun before others that come earlier
+TASKS_AHEAD = 4  # for each that judges, so that none waits
 MOST_LOST = 3  # processes over one task
 MOST_HELD = 2**28  # bytes of records that wait for those of a task before them
 LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
@@ -78,7 +78,7 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, task: Task) -> Future[TaskOutcome]:
-        """Have a task judged; of those that wait, heavy ones first.
+        """Have a task judged.
 
         Returns:
             What comes of it. It raises ProcessLost where the process that was at it is gone, and CorpusError,
@@ -144,21 +144,17 @@ class _OpenTask:
 
     Attributes:
         task: itself.
-        future: what comes of it.
+        outcome: what comes of it in the end; cancelled where nobody wants to know.
+        submitted: what comes of it this time.
         lost: processes lost over it.
         size: bytes of its records.
-        is_through: whether nothing more comes of it.
-        is_dropped: whether nobody wants to know what does.
-        error: what to raise in place of its outcome.
     """
 
     task: Task
-    future: Future[TaskOutcome] = field(default_factory=Future)
+    outcome: Future[TaskOutcome] = field(default_factory=Future)
+    submitted: Future[TaskOutcome] = field(default_factory=Future)
     lost: int = 0
     size: int = 0
-    is_through: bool = False
-    is_dropped: bool = False
-    error: BaseException | None = None
 
 
 class _Window:
@@ -185,30 +181,24 @@ class _Window:
     def outcome(self) -> tuple[Task, TaskOutcome]:
         """The first task and its outcome, which is waited for; it is told then."""
         first = self._window[0]
-        self._take_in(first)
+        while not first.outcome.done():  # meanwhile the others go on
+            self._fill(lambda: self._open)
+            self._take()
         self._window.popleft()
         self._held -= first.size
-        if first.error is not None:
-            raise first.error
-        return first.task, first.future.result()
+        return first.task, first.outcome.result()
 
     def drop(self) -> None:
         """Have done with the first task, whatever comes of it."""
         first = self._window.popleft()
         self._held -= first.size
-        first.is_dropped = True
-        first.future.cancel()
+        first.outcome.cancel()
+        first.submitted.cancel()
 
     def close(self) -> None:
         """Nobody waits for any of them any more."""
         while self._window:
             self.drop()
-
-    def _take_in(self, wanted: _OpenTask) -> None:
-        """Wait for what comes of a task; meanwhile the others go on."""
-        while not wanted.is_through:
-            self._fill(lambda: self._open)
-            self._take()
 
     def _fill(self, count: Callable[[], int]) -> None:
         """Submit tasks, until there are as many as may be open.
@@ -227,8 +217,8 @@ class _Window:
 
     def _submit(self, opened: _OpenTask) -> None:
         self._open += 1
-        opened.future = self._executor.submit(opened.task)
-        opened.future.add_done_callback(lambda _: self._finished.put(opened))
+        opened.submitted = self._executor.submit(opened.task)
+        opened.submitted.add_done_callback(lambda _: self._finished.put(opened))
 
     def _take(self) -> None:
         """Take in a task that is judged, or whose process was lost; waits for one, but not for long."""
@@ -238,9 +228,9 @@ class _Window:
             self._executor.check()
             return
         self._open -= 1
-        if opened.is_dropped:
+        if opened.outcome.cancelled():
             return
-        error = opened.future.exception()
+        error = opened.submitted.exception()
         if isinstance(error, ProcessLost):
             self._executor.losses[error.how] += 1
             opened.lost += 1
@@ -251,11 +241,14 @@ class _Window:
                 f"{opened.lost} worker processes were lost over {opened.task}, the last one {error}; the run is "
                 "incomplete, and --resume goes on with it"
             )
-        opened.error, opened.is_through = error, True
-        if error is None:
-            opened.size = sum(len(judged.records) for judged in opened.future.result().backends)
-            opened.task = opened.task.emptied()
-            self._held += opened.size
+        if error is not None:
+            opened.outcome.set_exception(error)
+            return
+        outcome = opened.submitted.result()
+        opened.outcome.set_result(outcome)
+        opened.size = sum(len(judged.records) for judged in outcome.backends)
+        opened.task = opened.task.emptied()
+        self._held += opened.size
 
 
 class InProcess(Executor):

@@ -63,11 +63,6 @@ class CaseBlock(NamedTuple):
         lines = zip(self.numbers, self.contents, strict=True)
         return self._replace(cases=tuple([read_case(self.name, CorpusLine(*line)) for line in lines]))
 
-    @property
-    def weight(self) -> int:
-        """Bytes of the tensors that are executed, as far as they are known."""
-        return sum(map(executed_bytes, self.cases))
-
     def emptied(self) -> CaseBlock:
         """The same without its cases, when they are judged."""
         return self._replace(cases=(), contents=())
@@ -94,11 +89,6 @@ class SearchTask(NamedTuple):
     rule: str
     examples: int
     seed: int
-
-    @property
-    def weight(self) -> int:
-        """Nothing: what it comes upon is small."""
-        return 0
 
     def read(self) -> SearchTask:
         """Itself; its cases are made when it is judged."""

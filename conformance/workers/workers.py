@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Future
-from functools import partial
-from queue import PriorityQueue
-from typing import NamedTuple
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 
 import msgspec
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.errors import ProcessLost
-from dml_conformance.conformance.workers.executor import TASKS_AHEAD, Executor, settle
+from dml_conformance.conformance.workers.executor import TASKS_AHEAD, Executor
 from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import HEAVY_BYTES, Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import Task, TaskOutcome
 
 MOST_STARTS = 3  # of a process, in a row
-
-
-class _Job(NamedTuple):
-    """A task that is to be judged.
-
-    Attributes:
-        rank: in order, heavy ones before a few others; no two have the same.
-        task: itself; None ends the thread that takes it.
-        future: what comes of it.
-    """
-
-    rank: tuple[float, int]
-    task: Task | None
-    future: Future[TaskOutcome]
 
 
 class Workers(Executor):
@@ -53,18 +36,12 @@ class Workers(Executor):
         self._setup, self._count = setup, count
         # The cores are shared out among several processes already.
         self._environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if count > 1 else {}
-        self._numbers = itertools.count()
-        self._jobs: PriorityQueue[_Job] = PriorityQueue()
-        self._claims: list[Future[list[Capabilities]]] = [Future() for _ in range(count)]
         self._lock = threading.Lock()  # guards the two that follow
         self._is_closing = False
         self._processes: dict[int, JudgeProcess] = {}  # by place
-        self._threads = [
-            threading.Thread(target=self._serve, args=(place,), name=f"worker {place + 1}", daemon=True)
-            for place in range(count)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._idle: SimpleQueue[int] = SimpleQueue()  # places whose process has nothing to do
+        self._pool = ThreadPoolExecutor(count, "worker")  # of which each thread waits for one process
+        self._claims = [self._pool.submit(self._begun, place) for place in range(count)]
 
     @property
     def pids(self) -> list[int]:
@@ -86,41 +63,35 @@ class Workers(Executor):
         return TASKS_AHEAD * self._count
 
     def submit(self, task: Task) -> Future[TaskOutcome]:
-        number = next(self._numbers)
-        overtaken = self.most_open if task.weight >= HEAVY_BYTES else 0
-        job = _Job((number - overtaken, number), task, Future())
-        self._jobs.put(job)
-        return job.future
+        return self._pool.submit(self._judged, task)
 
     def close(self) -> None:
         """End the processes, whatever they are doing."""
         with self._lock:
             self._is_closing = True
-            processes = list(self._processes.values())
+            for process in self._processes.values():
+                process.kill()
+        self._pool.shutdown(cancel_futures=True)
         for place in range(self._count):
-            self._jobs.put(_Job((-float("inf"), place), None, Future()))
-        for process in processes:
-            process.kill()
-        for thread in self._threads:
-            thread.join()
+            self._let_go(place)
 
-    # What the threads do, each of which has the processes of one place, one after the other.
-
-    def _serve(self, place: int) -> None:
-        settle(self._claims[place], partial(self._started, place))  # what is wrong is told again of each task
-        while (task := (job := self._jobs.get()).task) is not None:
-            if not self._is_closing and job.future.set_running_or_notify_cancel():
-                settle(job.future, partial(self._judged, place, task))
-        self._let_go(place)
-
-    def _judged(self, place: int, task: Task) -> TaskOutcome:
-        if place not in self._processes:
-            self._started(place)
+    def _begun(self, place: int) -> list[Capabilities]:
         try:
+            return self._started(place)
+        finally:  # what was wrong is told again of each task
+            self._idle.put(place)
+
+    def _judged(self, task: Task) -> TaskOutcome:
+        place = self._idle.get()
+        try:
+            if place not in self._processes:
+                self._started(place)
             return self._processes[place].judge(task)
         except ProcessLost:
             self._let_go(place)
             raise
+        finally:
+            self._idle.put(place)
 
     def _started(self, place: int) -> list[Capabilities]:
         """Start the process of a place, which loads the backends; returns what they claim.

@@ -20,7 +20,6 @@ from pathlib import Path
 import psutil
 import pytest
 from backend_files import write_harmful_backend
-from five_operators import TileDesc
 from judged_tasks import judge_tasks
 from places import SUPPORT
 from sweep_support import blocks, digest_of, untimed
@@ -41,10 +40,7 @@ from dml_conformance.conformance.workers.tasks import CaseBlock, JudgedTask, Tas
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
-from dml_conformance.spec.case import Case, Recipe
-from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Reading
 
 REFERENCE = JudgeSetup(("reference",))
@@ -185,20 +181,6 @@ def test_a_task_whose_process_is_lost_is_submitted_again_and_in_the_end_reported
 def test_what_is_not_wanted_any_more_is_not_waited_for(slow: Slow) -> None:
     assert [task.name for task, _ in slow.outcomes(named(3), lambda task: task.name != "0")] == ["1", "2"]
     assert slow.futures["0"][0].cancelled()
-
-
-def test_heavy_tasks_are_begun_before_a_few_others() -> None:
-    """And not before all: however many heavy ones come, a light one has its turn."""
-    one = TensorDesc.of(DataType.FLOAT32, (1,))
-    light, heavy = (TileDesc(one, TensorDesc.of(DataType.FLOAT32, (width,)), (width,)) for width in (4, 2**22))
-    descs = [*[light] * 6, *[heavy] * 6]
-    workers = Workers(REFERENCE, 0)
-    workers._count = 1
-    for n, desc in enumerate(descs):
-        case = Case.of(desc, Level.L6_4, {"input_tensor": Recipe("ramp")})
-        workers.submit(CaseBlock(str(n), Phase.SWEEP, (case,)))
-    begun = [int(workers._jobs.get().task.name) for _ in descs]  # type: ignore[union-attr]
-    assert begun == [0, 1, 2, 6, 3, 7, 4, 8, 5, 9, 10, 11]
 
 
 def test_workers_that_still_load_are_not_lost_when_nothing_is_left_to_do() -> None:
@@ -512,8 +494,12 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
     with closing(Workers(setup, 2)) as workers:
         workers.capabilities()
         processes = [psutil.Process(pid) for pid in workers.pids]
-        waiting = threading.Thread(target=lambda: list(judge_tasks(workers, tiles())), daemon=True)
-        waiting.start()
+
+        def wait() -> None:
+            with suppress(Exception):  # nothing comes any more
+                list(judge_tasks(workers, tiles()))
+
+        threading.Thread(target=wait, daemon=True).start()
         while not (tmp_path / "hangs").exists():
             time.sleep(0.01)
         processes += [child for process in processes for child in process.children(recursive=True)]
