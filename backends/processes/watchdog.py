@@ -6,16 +6,12 @@ import threading
 import time
 import weakref
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dml_conformance.backends.processes.process import ServerProcess
 
 TICK = 0.05  # seconds
-
-
-class WatchdogSubject(Protocol):
-    """What the watchdog looks at."""
-
-    def look(self, elapsed: float) -> None:
-        """Called all the time, with the seconds since last time."""
 
 
 class Watchdog:
@@ -26,11 +22,11 @@ class Watchdog:
     """
 
     def __init__(self) -> None:
-        self._watched: weakref.WeakSet[WatchdogSubject] = weakref.WeakSet()
+        self._watched: weakref.WeakSet[ServerProcess] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def watch(self, subject: WatchdogSubject) -> None:
+    def watch(self, subject: ServerProcess) -> None:
         with self._lock:
             self._watched.add(subject)
             if self._thread is None or not self._thread.is_alive():

@@ -14,57 +14,34 @@ from dml_conformance.conformance.cli.lazy import CommandLine
 
 PROGRAM = "dml-conformance"
 
+# Where each command stands, and what the list of all says of it: their modules take a second to import.
 COMMANDS = {
-    "certify": "dml_conformance.conformance.cli.certify:certify",
-    "replay": "dml_conformance.conformance.cli.replay:replay",
-    "report": "dml_conformance.conformance.cli.report:report",
-    "accuracy": "dml_conformance.conformance.cli.accuracy:accuracy",
-    "check": "dml_conformance.conformance.cli.check:check",
-    "completion": "dml_conformance.conformance.cli.completion:completion",
-    "directml": "dml_conformance.conformance.cli.directml:directml",
-    "export": "dml_conformance.conformance.cli.export:export",
-    "export-model": "dml_conformance.conformance.cli.exchange:export_model",
-    "generate": "dml_conformance.conformance.cli.generate:generate",
-    "history": "dml_conformance.conformance.cli.history:history",
-    "import-model": "dml_conformance.conformance.cli.exchange:import_model_command",
-    "merge": "dml_conformance.conformance.cli.merge:merge",
-    "operators": "dml_conformance.conformance.cli.catalogue:operators",
-    "rules": "dml_conformance.conformance.cli.catalogue:rules",
-    "keys": "dml_conformance.conformance.cli.keys:keys",
-    "run": "dml_conformance.conformance.cli.run:run",
-    "spec": "dml_conformance.conformance.cli.spec_commands:spec",
-    "verify": "dml_conformance.conformance.cli.verify:verify",
-}
-
-# What each does, for the list of all: their modules take a second to import.
-SHORT_HELP = {
-    "certify": "Certify a backend against the specification.",
-    "replay": "Judge cases again and say what comes of it.",
-    "report": "Write one HTML page from results, of one backend or several.",
-    "accuracy": "Measure how far results are from the exact values.",
-    "check": "Decide whether operator descriptors are valid at a level.",
-    "completion": "Print the completion script of a shell.",
-    "directml": "Install the real DirectML library, and show what it says.",
-    "export": "Write results as CTRF, Markdown, CSV or JUnit.",
-    "export-model": "Write cases as DxDispatch models.",
-    "generate": "Write a corpus, the cases that run judges.",
-    "history": "Keep the sums of many runs, and show what changed.",
-    "import-model": "Read the operators of a DxDispatch model.",
-    "merge": "Merge the results of all shards of a corpus.",
-    "operators": "List all operators, and what of each is judged.",
-    "rules": "List the rules of an operator, or of all.",
-    "keys": "Make and show keys that sign packages.",
-    "run": "Judge the cases of corpora on one backend or several.",
-    "spec": "Compare and check the specification itself.",
-    "verify": "Verify a package that certify made.",
+    "certify": ("certify:certify", "Certify a backend against the specification."),
+    "replay": ("replay:replay", "Judge cases again and say what comes of it."),
+    "report": ("report:report", "Write one HTML page from results, of one backend or several."),
+    "accuracy": ("accuracy:accuracy", "Measure how far results are from the exact values."),
+    "check": ("check:check", "Decide whether operator descriptors are valid at a level."),
+    "completion": ("completion:completion", "Print the completion script of a shell."),
+    "directml": ("directml:directml", "Install the real DirectML library, and show what it says."),
+    "export": ("export:export", "Write results as CTRF, Markdown, CSV or JUnit."),
+    "export-model": ("exchange:export_model", "Write cases as DxDispatch models."),
+    "generate": ("generate:generate", "Write a corpus, the cases that run judges."),
+    "history": ("history:history", "Keep the sums of many runs, and show what changed."),
+    "import-model": ("exchange:import_model_command", "Read the operators of a DxDispatch model."),
+    "merge": ("merge:merge", "Merge the results of all shards of a corpus."),
+    "operators": ("catalogue:operators", "List all operators, and what of each is judged."),
+    "rules": ("catalogue:rules", "List the rules of an operator, or of all."),
+    "keys": ("keys:keys", "Make and show keys that sign packages."),
+    "run": ("run:run", "Judge the cases of corpora on one backend or several."),
+    "spec": ("spec_commands:spec", "Compare and check the specification itself."),
+    "verify": ("verify:verify", "Verify a package that certify made."),
 }
 
 
 @click.group(
     PROGRAM,
     cls=CommandLine,
-    commands_at=COMMANDS,
-    short_help_of=SHORT_HELP,
+    commands=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 conformant, 1 not conformant, 2 wrong usage or bad input, 3 the run is incomplete or broken.",
 )

@@ -10,7 +10,6 @@ import click
 
 from dml_conformance.conformance.cli.cases import opened_results, shown_summary
 from dml_conformance.conformance.cli.files import HTML, STDOUT, OutputFile, output_options
-from dml_conformance.conformance.cli.lazy import CommandLine
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import PATH, format_option, results_argument
 from dml_conformance.conformance.cli.output import print_json, print_table
@@ -24,18 +23,12 @@ DEFAULT_LAST = 100
 _RUN_FIELDS = ("digest", "started", "suite_version", "versions", "setup", "outcome")  # as `--format json` has them
 
 
-@click.group(
-    cls=CommandLine,
-    commands_at={
-        "add": "dml_conformance.conformance.cli.history:add",
-        "show": "dml_conformance.conformance.cli.history:show",
-    },
-)
+@click.group()
 def history() -> None:
     """Keep the sums of many runs, and show what changed."""
 
 
-@click.command()
+@history.command()
 @click.argument("database", metavar="DB", type=PATH)
 @results_argument
 def add(database: Path, results: Sequence[Path]) -> None:
@@ -57,7 +50,7 @@ def add(database: Path, results: Sequence[Path]) -> None:
     echo(f"{database}: {added} {'run' if added == 1 else 'runs'} added{there}")
 
 
-@click.command()
+@history.command()
 @click.argument("databases", metavar="DB...", nargs=-1, required=True, type=PATH)
 @click.option("--backend", "backends", multiple=True, metavar="NAME", help="Only this backend; may be repeated.")
 @click.option(

@@ -6,21 +6,13 @@ from pathlib import Path
 
 import click
 
-from dml_conformance.conformance.cli.lazy import CommandLine
 
-
-@click.group(
-    cls=CommandLine,
-    commands_at={
-        "new": "dml_conformance.conformance.cli.keys:new",
-        "show": "dml_conformance.conformance.cli.keys:show",
-    },
-)
+@click.group()
 def keys() -> None:
     """Make and show keys that sign packages."""
 
 
-@click.command()
+@keys.command()
 @click.option(
     "-o",
     "--output",
@@ -39,7 +31,7 @@ def new(output: Path) -> None:
     click.echo(key_id(new_key(output)))
 
 
-@click.command()
+@keys.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def show(file: Path) -> None:
     """Print the id of the key in FILE, and the public key as PEM.

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -19,39 +19,32 @@ class CommandLine(click.Group):
     """A group whose commands stand in other modules.
 
     Args:
-        commands_at: `module:attribute` of each command, by name.
-        short_help_of: what the list of commands says of each, by name; where it is None, they are imported for it.
+        commands: by name, the `module:attribute` beside this one, and what the list of commands says of it.
     """
 
-    def __init__(
-        self, *args: Any, commands_at: Mapping[str, str], short_help_of: Mapping[str, str] | None = None, **more: Any
-    ) -> None:
+    def __init__(self, *args: Any, commands: Mapping[str, tuple[str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.commands_at, self.short_help_of = commands_at, short_help_of
+        self.known = commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self.commands_at)
+        return sorted(self.known)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.commands_at:
+        if cmd_name not in self.known:
             return None
-        module, _, attribute = self.commands_at[cmd_name].partition(":")
-        command = getattr(import_module(module), attribute)
+        command = resolve_name(f"{__package__}.{self.known[cmd_name][0]}")
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.short_help_of is None:
-            super().format_commands(ctx, formatter)
-            return
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self.short_help_of[name]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, self.known[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = difflib.get_close_matches(args[0], self.commands_at, n=1)
-        if args[0] not in self.commands_at and close:
+        close = difflib.get_close_matches(args[0], self.known, n=1)
+        if args[0] not in self.known and close:
             ctx.fail(f"No such command {args[0]!r}; did you mean {close[0]}?")
         return super().resolve_command(ctx, args)
 

@@ -42,10 +42,6 @@ def settle(future: Future[_T], result: Callable[[], _T]) -> None:
         future.set_exception(error)
 
 
-def _always(_: Task) -> bool:
-    return True
-
-
 class Executor(ABC):
     """Judges tasks on one or several backends.
 
@@ -92,7 +88,9 @@ class Executor(ABC):
     def close(self) -> None:
         """End whatever was started."""
 
-    def feed(self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = _always) -> None:
+    def feed(
+        self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = lambda _: True
+    ) -> None:
         """Judge tasks, and tell the stream of each backend: records in order, and a mark after each task.
 
         Args:
@@ -119,7 +117,7 @@ class Executor(ABC):
                 raise GivenUp(reason, tuple(loss for judged in outcome.backends for loss in judged.unrecorded))
 
     def outcomes(
-        self, tasks: Iterable[Task], wants: Callable[[Task], bool] = _always
+        self, tasks: Iterable[Task], wants: Callable[[Task], bool] = lambda _: True
     ) -> Iterator[tuple[Task, TaskOutcome]]:
         """The tasks in order, each with what came of it; arguments and errors as of `feed`."""
         window = _Window(self, tasks)

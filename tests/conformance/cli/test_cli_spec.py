@@ -544,7 +544,7 @@ def raising(error: BaseException) -> Callable[[], None]:
 def boom(monkeypatch: pytest.MonkeyPatch, body: Callable[[], Any], *options: str) -> Result:
     """What comes of the program's command `boom`, which does something."""
     command = click.Command("boom", callback=body)
-    monkeypatch.setattr(main, "commands_at", {**COMMANDS, "boom": "boom:boom"})
+    monkeypatch.setattr(main, "known", {**COMMANDS, "boom": ("boom:boom", "")})
     monkeypatch.setattr(CommandLine, "get_command", lambda self, ctx, name: command)
     return CliRunner().invoke(main, [*options, "boom"], prog_name="dml-conformance")
 
