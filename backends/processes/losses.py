@@ -18,7 +18,7 @@ class LossCause(StrEnum):
     CONNECTION = "no answer"  # what it sent is none, or it closed its connection
     MEMORY_LIMIT = "memory limit"
     TIME_LIMIT = "time limit"
-    # Of many decisions, executions or timed runs in one request, each of which may take as long alone.
+    # Of many executions or timed runs in one request, each of which may take as long alone.
     TIME_LIMIT_TOGETHER = "time limit of many together"
     KILLED = "killed"  # by a signal that processes hardly send themselves, such as SIGKILL
     OOM_KILLER = "OOM killer"  # of the system, as far as that says so

@@ -206,18 +206,16 @@ class Cluster(Executor):
 
     def _found(self, tell: Callable[[str], None]) -> list[ClusterMember]:
         """The workers that have the resources; waits for one if there is none at all."""
-        deadline = time.monotonic() + self._patience
-        is_told = False
-        while not (there := self._present()):
-            if time.monotonic() > deadline:
+        if not (there := self._present()):
+            tell(f"There is no worker at {self.address}; waiting up to {self._patience:g} s for one")
+            try:
+                self._client.wait_for_workers(1, self._patience)
+            except TimeoutError:
                 raise ClusterLost(
                     f"no worker has come to {self.address} within {self._patience:g} s; "
                     f"start one with: dask worker {self.address}"
-                )
-            if not is_told:
-                tell(f"There is no worker at {self.address}; waiting up to {self._patience:g} s for one")
-                is_told = True
-            time.sleep(min(0.2, self._patience))
+                ) from None
+            there = self._present()
         members = [member for member in there if member.has(self._resources)]
         if not members:
             wanted = " ".join(f"{name}={amount:g}" for name, amount in self._resources.items())
