@@ -68,9 +68,8 @@ class _Inquiry(NamedTuple, Generic[_T]):
 
     Attributes:
         make: makes the request to a process; returns it, and how much of the shared memory it uses.
-        doing, decode, seconds: as `BackendProcess.ask_for_each` has them.
+        doing, decode, seconds, answers: as `BackendProcess.ask` has them.
         together: whether one answer is to much that is asked for at once, of which each may take as long.
-        answers: how many there are.
     """
 
     make: Callable[[BackendProcess], tuple[bytes, int]]
@@ -350,7 +349,7 @@ class IsolatedBackend:
         process = self._process or self._replaced()
         try:
             content, shared = make(process)
-            yield from process.ask_for_each(content, answers, doing, decode, shared=shared, seconds=seconds)
+            yield from process.ask(content, doing, decode, answers=answers, shared=shared, seconds=seconds)
         except BaseException as error:
             self._end()
             if isinstance(error, ProcessLost):

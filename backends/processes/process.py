@@ -125,19 +125,7 @@ class ServerProcess:
         doing: str,
         decode: Callable[[bytes], _T],
         *,
-        shared: int = 0,
-        seconds: float | None = None,
-    ) -> _T:
-        """Send a request and wait for the answer; arguments and errors as of `ask_for_each`."""
-        return next(self.ask_for_each(content, 1, doing, decode, shared=shared, seconds=seconds))
-
-    def ask_for_each(
-        self,
-        content: bytes,
-        count: int,
-        doing: str,
-        decode: Callable[[bytes], _T],
-        *,
+        answers: int = 1,
         shared: int = 0,
         seconds: float | None = None,
     ) -> Iterator[_T]:
@@ -145,9 +133,9 @@ class ServerProcess:
 
         Args:
             content: the request.
-            count: how many answers it has.
             doing: what it is, in a word.
             decode: makes an answer of a message; raises `WireError` or `msgspec.MsgspecError` where it is none.
+            answers: how many there are.
             shared: bytes of the shared memory that it uses.
             seconds: that each answer may take, where that is not as the limits say.
 
@@ -167,7 +155,7 @@ class ServerProcess:
         except BaseException:
             self.end()
             raise
-        for _ in range(count):
+        for _ in range(answers):
             self._begin(doing, seconds)
             yield self._answer(self._number, decode)
 

@@ -93,7 +93,7 @@ class JudgeProcess(ServerProcess):
         def decode(content: bytes) -> _T | WorkerFault:
             return msgspec.msgpack.decode(content, type=kind | WorkerFault)
 
-        answer = self.ask(pickle.dumps((method, argument)), "", decode)
+        (answer,) = self.ask(pickle.dumps((method, argument)), "", decode)
         if isinstance(answer, WorkerFault):
             raise answer.error
         return answer
