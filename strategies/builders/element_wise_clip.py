@@ -44,7 +44,8 @@ def limits_of_type(data_type: DataType) -> Sequence[tuple[float, float]]:
     if data_type.limits is None:
         return FLOATS
     least, most = data_type.limits
-    narrow = tuple((int(low), int(high)) for low, high in (SIGNED if least else UNSIGNED))
+    narrow = ((int(low), int(high)) for low, high in (SIGNED if least else UNSIGNED))
+    narrow = (pair for pair in narrow if least <= min(pair) and max(pair) <= most)  # four bits hold not all
     return (*narrow, (least, most - 1), (least + 1, most // 3), (most // 5, most), (most, least))
 
 

@@ -567,6 +567,17 @@ def test_cases_survive_their_json(operator: str) -> None:
         assert json.dumps(Case.from_json(json.loads(written)).to_json()) == written
 
 
+SCALARS = [name for name, spec in operators().items() if any(field.typed_by for field in spec.fields)]
+
+
+@pytest.mark.parametrize("operator", SCALARS)
+def test_scalars_of_a_type_that_is_wrong_survive_their_json(operator: str) -> None:
+    """A number is one of the type beside it, also where that has four bits and is allowed at no level."""
+    for seed in range(200):
+        case = make_case(SeededChooser(seed), operator, HIGHEST, f"{operator}.data-types")
+        assert Case.from_json(case.to_json()).to_json() == case.to_json()
+
+
 # --- everything that the levels allow ---------------------------------------------------------------------------------
 
 
