@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.matrix_multiply import along
 from dml_conformance.strategies.builders import LONG_AXES, leading_ones, matrix, plainest
 from dml_conformance.strategies.builders._quantization import chosen_ranks
@@ -46,6 +47,12 @@ class MatrixMultiplyBuilder(ProductBuilder):
         for layer in LAYERS:
             every = dict.fromkeys(PARTS, True)
             yield self._build(ctx.but(layout="packed"), (*ones, *layer), every, every)
+
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+        """Of 8 bits to FLOAT32 where results are floats: longer sums of 16 bits are left open, or beyond FLOAT16."""
+        if "floats" in ctx.types:
+            ctx = ctx.of_types("data", (DataType.UINT8,)).of_types("floats", (DataType.FLOAT32,))
+        return super().long_axis(ctx, sizes, place)
 
     def plain(self, ctx: Context, found: Sizes) -> Any:
         """Without what is optional."""
