@@ -10,7 +10,10 @@ The form is the one that Jenkins' and the usual other readers take: `testsuites`
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from xml.sax.saxutils import escape
+
+from jinja2 import Template
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.records import Record
@@ -35,6 +38,18 @@ def junit_xml(summary: Summary) -> bytes:
         ("suite-version", campaign.suite_version),
         ("outcome", str(summary.conformance)),
     )
+    text = _template().render(
+        suites=suites,
+        tests=[test for of_suite in suites.values() for test in of_suite.values()],
+        properties=properties,
+        started=one_line(campaign.started).removesuffix("Z"),  # the form knows no time zone
+        no_rule=NO_RULE,
+    )
+    return text.encode()
+
+
+@cache
+def _template() -> Template:
     found = environment("dml_conformance.reports.views")
     found.filters.update(
         attribute=lambda text: escape(one_line(text), {'"': "&quot;"}),
@@ -44,17 +59,7 @@ def junit_xml(summary: Summary) -> bytes:
         text=escape,
         total_time=_total_time,
     )
-    return (
-        found.get_template("junit.xml.j2")
-        .render(
-            suites=suites,
-            tests=[test for of_suite in suites.values() for test in of_suite.values()],
-            properties=properties,
-            started=one_line(campaign.started).removesuffix("Z"),  # the form knows no time zone
-            no_rule=NO_RULE,
-        )
-        .encode()
-    )
+    return found.get_template("junit.xml.j2")
 
 
 def _total_time(tests: Iterable[Test]) -> str:

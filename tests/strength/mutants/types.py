@@ -19,6 +19,7 @@ class AcceptsUint4(WrongDecision):
     """Takes a 4-bit type, whose size it does not know, for UINT8."""
 
     rules = ("data-types",)
+    also = ("value-data-type", "min-max-data-type")  # where the type beside a number is another than the tensors'
 
     @classmethod
     def shows_at(cls, operator: str, level: Level) -> bool:
