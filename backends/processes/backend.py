@@ -109,6 +109,7 @@ class IsolatedBackend:
         self._prefetched: deque[_Prefetched] = deque()
         self._unasked: _LostDecision | None = None
         self._timed_work: _SharedTensors | None = None  # that is in the shared memory
+        self._lost_after: set[int] = set()  # decisions of processes that were lost
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._start()
         self._capabilities = loaded.capabilities
@@ -335,7 +336,7 @@ class IsolatedBackend:
             if not inquiry.together:
                 self._confirmed.add(again.how)
             raise
-        if first.from_outside:
+        if first.from_outside and not first.is_regular:
             return answer
         raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
@@ -347,12 +348,18 @@ class IsolatedBackend:
         """Ask the process, and a new one next time if it is lost over that."""
         make, doing, decode, seconds, together, answers = inquiry
         process = self._process or self._replaced()
+        known = self._known
         try:
             content, shared = make(process)
-            yield from process.ask(content, doing, decode, answers=answers, shared=shared, seconds=seconds)
+            for answer in process.ask(content, doing, decode, answers=answers, shared=shared, seconds=seconds):
+                known.answered += doing == "validate"
+                yield answer
         except BaseException as error:
             self._end()
             if isinstance(error, ProcessLost):
+                # What ends two processes after as many decisions is no accident of the machine.
+                error.is_regular = doing == "validate" and known.answered in self._lost_after
+                self._lost_after.add(known.answered)
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
                 self._lost.append(Loss(cause, error.loss.how))
@@ -445,9 +452,11 @@ class _ProcessState:
     Attributes:
         last: the descriptor that it was told of last.
         decided: the one that it decided on last.
+        answered: how many decisions it made.
     """
 
     def __init__(self) -> None:
+        self.answered = 0
         self.last: OperatorDesc | None = None
         self.decided: OperatorDesc | None = None
 

@@ -17,6 +17,7 @@ class ProcessLost(Exception):
         how: the message without the last output and the stack.
         cause: why, as a report counts it.
         was_new: whether it was asked nothing else before.
+        is_regular: whether another process was lost after as many decisions.
     """
 
     def __init__(self, message: str, cause: LossCause) -> None:
@@ -24,6 +25,7 @@ class ProcessLost(Exception):
         self.how = message
         self.cause = cause
         self.was_new = False
+        self.is_regular = False
 
     @property
     def loss(self) -> Loss:
