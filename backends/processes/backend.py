@@ -109,7 +109,7 @@ class IsolatedBackend:
         self._prefetched: deque[_Prefetched] = deque()
         self._unasked: _LostDecision | None = None
         self._timed_work: _SharedTensors | None = None  # that is in the shared memory
-        self._lost_after: set[int] = set()  # decisions of processes that were lost
+        self._lost_after: set[int] = set()  # so many decisions, of processes that were lost over the next one
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._start()
         self._capabilities = loaded.capabilities
@@ -336,7 +336,7 @@ class IsolatedBackend:
             if not inquiry.together:
                 self._confirmed.add(again.how)
             raise
-        if first.from_outside and not first.is_regular:
+        if first.from_outside:
             return answer
         raise ProcessLost(f"{first}; {ALONE}", first.cause)
 
@@ -357,9 +357,9 @@ class IsolatedBackend:
         except BaseException as error:
             self._end()
             if isinstance(error, ProcessLost):
-                # What ends two processes after as many decisions is no accident of the machine.
-                error.is_regular = doing == "validate" and known.answered in self._lost_after
-                self._lost_after.add(known.answered)
+                if doing == "validate" and known.answered:
+                    error.is_regular = known.answered in self._lost_after
+                    self._lost_after.add(known.answered)
                 self.tally = self.tally.plus(LossTally(1, error.timed_out))
                 cause = LossCause.TIME_LIMIT_TOGETHER if together and error.timed_out else error.cause
                 self._lost.append(Loss(cause, error.loss.how))

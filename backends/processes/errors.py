@@ -17,7 +17,7 @@ class ProcessLost(Exception):
         how: the message without the last output and the stack.
         cause: why, as a report counts it.
         was_new: whether it was asked nothing else before.
-        is_regular: whether another process was lost after as many decisions.
+        is_regular: whether another process was lost over the next decision after as many, which machines do not do.
     """
 
     def __init__(self, message: str, cause: LossCause) -> None:
@@ -40,7 +40,7 @@ class ProcessLost(Exception):
     @property
     def from_outside(self) -> bool:
         """Whether it seems to have been ended by neither the backend nor the harness."""
-        return self.cause in (LossCause.KILLED, LossCause.OOM_KILLER)
+        return self.cause is LossCause.OOM_KILLER or (self.cause is LossCause.KILLED and not self.is_regular)
 
 
 class StrayWrite(Exception):

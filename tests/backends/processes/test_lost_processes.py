@@ -20,7 +20,7 @@ from report_data import campaign, plain
 from test_isolation import CASES, Isolated, awful, case_of
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
-from dml_conformance.backends.processes.errors import GivenUp
+from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
 from dml_conformance.backends.reference import ReferenceBackend
@@ -356,6 +356,21 @@ def test_what_the_machine_does_is_no_fault_of_the_backend() -> None:
     killed = summary_of(record_with(4, cause=LossCause.OOM_KILLER))
     assert killed.conformance is Conformance.INCOMPLETE
     assert "OOM killer ended 4 processes" in killed.why_incomplete()[0]
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_regular", "from_outside"),
+    [
+        (LossCause.KILLED, False, True),
+        (LossCause.KILLED, True, False),
+        (LossCause.OOM_KILLER, True, True),
+        (LossCause.SIGNAL, False, False),
+    ],
+)
+def test_a_machine_kills_not_twice_at_the_same_decision(cause: LossCause, is_regular: bool, from_outside: bool) -> None:
+    lost = ProcessLost("it died", cause)
+    lost.is_regular = is_regular
+    assert lost.from_outside is from_outside
 
 
 def test_blame_is_the_same_where_a_run_is_given_again() -> None:
