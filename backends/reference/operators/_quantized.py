@@ -45,12 +45,31 @@ def as_float32(numbers: Enclosure) -> Enclosure:
 
 def over(numbers: Enclosure, scale: Enclosure) -> Enclosure:
     """The quotient, which is not rounded where the scale is a power of two: by a division or by its reciprocal."""
-    is_power = np.abs(np.frexp(scale.value)[0]) == 0.5
+    is_power = _is_power_of_two(scale)
     quotient = numbers / scale
     if not is_power.any():
         return quotient
     reciprocal = Enclosure(scale.evaluation, 1.0 / np.where(is_power, scale.value, 1.0))
     return where(known(np.broadcast_to(is_power, quotient.shape)), numbers * reciprocal, quotient)
+
+
+def over_scale(sums: Enclosure, scaled: Enclosure, scales: tuple[Enclosure, Enclosure], scale: Enclosure) -> Enclosure:
+    """The sums of products times the scales of both factors, divided by that of the results, in any of its orders.
+
+    Args:
+        sums: of the products of whole numbers.
+        scaled: those of the numbers that these stand for.
+        scales: of the factors; where both are powers of two, neither rounds a term, and `scaled` is `sums` times both.
+        scale: of the results.
+    """
+    factor = scales[0] * scales[1]
+    found = sums * factor
+    is_moved = np.broadcast_to(_is_power_of_two(scales[0]) & _is_power_of_two(scales[1]), found.shape)
+    return either(over(where(known(is_moved), found, either(scaled, found)), scale), sums * over(factor, scale))
+
+
+def _is_power_of_two(numbers: Enclosure) -> Mask:
+    return np.asarray(np.abs(np.frexp(numbers.value)[0]) == 0.5)
 
 
 def has_no_quotient(factors: Sequence[Array], scale: Array) -> Mask:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate, either
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, concatenate
 from dml_conformance.backends.reference.floats import Array
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated
@@ -23,7 +23,7 @@ from dml_conformance.backends.reference.operators._quantized import (
     has_no_int32,
     has_no_quotient,
     numbers_of,
-    over,
+    over_scale,
     quantized,
 )
 from dml_conformance.backends.reference.operators._windows import gathered, known_windows, moving_axes, seeing, seen
@@ -100,10 +100,9 @@ def quantized_convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
     def expected(profile: Profile) -> Expectation:
         evaluation = Evaluation(profile)
         x, y, of_x, of_y, by = map(evaluation.of, (rows, columns, of_input, of_filter, scale))
-        added, factor = as_float32(evaluation.of(bias)), of_x * of_y
-        total = x @ y + added
-        scaled = (x * of_x) @ (y * of_y) + added * factor
-        found = either(over(either(scaled, total * factor), by), total * over(factor, by))
+        added = as_float32(evaluation.of(bias))
+        scaled = (x * of_x) @ (y * of_y) + added * (of_x * of_y)
+        found = over_scale(x @ y + added, scaled, (of_x, of_y), by)
         point = numbers_of(desc, arrays, "output_zero_point_tensor").reshape(-1)[0]
         return quantized(found, point, desc.output_tensor.data_type, is_open).each(partial(_in_place, desc=desc))
 

@@ -15,7 +15,7 @@ from dml_conformance.backends.reference.operators._quantized import (
     has_no_int32,
     has_no_quotient,
     numbers_of,
-    over,
+    over_scale,
     quantized,
 )
 from dml_conformance.backends.reference.parts import Cut, Spans
@@ -45,8 +45,7 @@ def quantized_multiply(desc: Any, arrays: Arrays) -> dict[str, Any]:
     def expected(profile: Profile) -> Expectation:
         evaluation = Evaluation(profile)
         x, y, of_x, of_y, by = map(evaluation.of, (a, b, of_a, of_b, scale))
-        product, factor = x @ y, of_x * of_y
-        found = either(over(either((x * of_x) @ (y * of_y), product * factor), by), product * over(factor, by))
+        found = over_scale(x @ y, (x * of_x) @ (y * of_y), (of_x, of_y), by)
         zero_point = _beside(numbers_of(desc, arrays, "output_zero_point_tensor"))
         return quantized(found, zero_point, desc.output_tensor.data_type, is_open)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def test_what_is_expected_lies_around_the_slow_reference(name: str) -> None:
     assert exact > 60
 
 
-def of(name: str, **arrays: Any) -> Run:
+def made_of(name: str, **arrays: Any) -> Run:
     """A case of these inputs and, by `output`, an array of its sizes and type."""
     spec, output = operator(name), arrays.pop("output")
     given = {f"{key}_tensor": array for key, array in arrays.items()}
@@ -109,7 +110,9 @@ def test_onnxruntime_multiplies_integers_alike() -> None:
     for kind in (np.int8, np.uint8):
         a, b = random.integers(0, 255, (4, 6)).astype(np.uint8), random.integers(-99, 99, (6, 3)).astype(kind)
         points = np.array([130], np.uint8), random.integers(0, 99, 3).astype(kind)
-        run = of(INTEGER, a=a, a_zero_point=points[0], b=b, b_zero_point=points[1], output=np.zeros((4, 3), np.int32))
+        run = made_of(
+            INTEGER, a=a, a_zero_point=points[0], b=b, b_zero_point=points[1], output=np.zeros((4, 3), np.int32)
+        )
         arrays = {"A": a, "B": b, "a_zero_point": points[0][0], "b_zero_point": points[1]}
         (found,) = computed("MatMulInteger", arrays, outputs=(np.int32,))
         assert run.expected["output_tensor"].values.view(np.int32).tolist() == found.tolist()
@@ -121,13 +124,13 @@ def test_onnxruntime_multiplies_what_integers_stand_for_alike() -> None:
     scale, point = (np.array([0.02], np.float32), np.array([125], np.uint8))
     linear = {"a": a, "a_scale": scale, "a_zero_point": point, "b": b, "b_scale": scale, "b_zero_point": point}
     output = {"output_scale": np.array([0.3], np.float32), "output_zero_point": np.array([7], np.uint8)}
-    run = of(LINEAR, **linear, **output, output=np.zeros((4, 3), np.uint8))
+    run = made_of(LINEAR, **linear, **output, output=np.zeros((4, 3), np.uint8))
     arrays = {key: array[0] if array.size == 1 else array for key, array in {**linear, **output}.items()}
     (found,) = computed("QLinearMatMul", arrays, outputs=(np.uint8,))
     assert is_right(run.expected["output_tensor"], found, DataType.UINT8).all()
     assert len(set(found.reshape(-1).tolist())) > 6
     bias = np.float32([1, 2, 3])
-    run = of(TO_FLOAT, **linear, bias=np.tile(bias, (4, 1)), output=np.zeros((4, 3), np.float32))
+    run = made_of(TO_FLOAT, **linear, bias=np.tile(bias, (4, 1)), output=np.zeros((4, 3), np.float32))
     names = ("a", "b", "a_scale", "b_scale", "a_zero_point", "b_zero_point")
     (found,) = computed(
         "MatMulIntegerToFloat", {**{name: arrays[name] for name in names}, "bias": bias}, domain="com.microsoft"
@@ -138,26 +141,26 @@ def test_onnxruntime_multiplies_what_integers_stand_for_alike() -> None:
 def test_a_sum_beyond_int32_is_open() -> None:
     a, b = np.full((1, 33_100), 255, np.uint8), np.full((33_100, 2), 255, np.uint8)
     b[:, 1] = 1
-    expected = of(INTEGER, a=a, b=b, output=np.zeros((1, 2), np.int32)).expected["output_tensor"]
+    expected = made_of(INTEGER, a=a, b=b, output=np.zeros((1, 2), np.int32)).expected["output_tensor"]
     assert expected.free is not None
     assert expected.free.tolist() == [[True, False]]
     assert expected.values.view(np.int32)[0, 1] == 255 * 33_100
 
 
-def linear_of(total: int, scale: float, zero_point: int | None = None) -> Run:
-    """The quotient of a whole number, and 1, by a scale."""
-    ones = np.ones(1, np.float32)
+def linear_of(total: int, scale: float, zero_point: int | None = None, of: float = 1.0) -> Run:
+    """The quotient of a whole number and 1, whose scales are `of` and 1 / `of`, by a scale."""
     point = {} if zero_point is None else {"output_zero_point": np.array([zero_point], np.int8)}
     a, b = np.array([[total]], np.int8), np.array([[1]], np.int8)
-    return of(
-        LINEAR,
-        a=a, a_scale=ones, b=b, b_scale=ones, output_scale=np.float32([scale]), **point, output=np.zeros_like(a)
-    )  # fmt: skip
+    scales = {"a_scale": np.float32([of]), "b_scale": np.float32([1 / of]), "output_scale": np.float32([scale])}
+    return made_of(LINEAR, a=a, b=b, **scales, **point, output=np.zeros_like(a))
 
 
 def test_halves_become_even_and_types_end() -> None:
-    for total, scale, point, wanted in ((5, 2.0, None, 2), (7, 2.0, 1, 5), (-5, 2.0, 0, -2), (100, 0.5, 3, 127)):
-        expected = linear_of(total, scale, point).expected["output_tensor"]
+    """Where scales are powers of two nothing is rounded before."""
+    for (total, scale, point, wanted), of_a in product(
+        ((5, 2.0, None, 2), (7, 2.0, 1, 5), (-5, 2.0, 0, -2), (100, 0.5, 3, 127)), (1.0, -0.25)
+    ):
+        expected = linear_of(total, scale, point, of_a).expected["output_tensor"]
         assert expected.within is None
         assert expected.values.view(np.int8).tolist() == [[wanted]]
 
@@ -179,19 +182,19 @@ def test_factors_may_be_rounded_to_float16_and_sums_are_not() -> None:
     scale = np.array([0.3], np.float16)
     a, b = np.full((1, 8), 77, np.uint8), np.full((8, 1), 1, np.uint8)
     given = {"a": a, "a_scale": scale, "b": b, "b_scale": np.ones(1, np.float16)}
-    expected = of(TO_FLOAT, **given, output=np.zeros((1, 1), np.float16)).expected["output_tensor"]
+    expected = made_of(TO_FLOAT, **given, output=np.zeros((1, 1), np.float16)).expected["output_tensor"]
     rounded = float(np.float16(77 * float(scale[0]))) * 8
     for value, is_expected in ((77 * 8 * float(scale[0]), True), (rounded, True), (rounded + 1, False)):
         bits = np.array([[value]], np.float16).view(np.uint16)
         assert is_right(expected, bits, DataType.FLOAT16).item() is is_expected
     a = np.ones((1, 2304), np.uint8)  # 2,048 where each sum is rounded
     given = {"a": a, "a_scale": np.ones(1, np.float16), "b": a.T.copy(), "b_scale": np.ones(1, np.float16)}
-    expected = of(TO_FLOAT, **given, output=np.zeros((1, 1), np.float16)).expected["output_tensor"]
+    expected = made_of(TO_FLOAT, **given, output=np.zeros((1, 1), np.float16)).expected["output_tensor"]
     assert not is_right(expected, np.array([[2048]], np.float16).view(np.uint16), DataType.FLOAT16).any()
 
 
 def test_a_zero_point_for_all_beside_scales_for_each_is_open() -> None:
-    desc = of(
+    desc = made_of(
         LINEAR,
         a=np.ones((2, 3), np.int8), a_scale=np.ones((2, 1), np.float32), a_zero_point=np.ones((2, 1), np.int8),
         b=np.ones((3, 2), np.int8), b_scale=np.ones((1, 2), np.float32), output_scale=np.ones((1, 1), np.float32),
