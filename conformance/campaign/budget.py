@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.plan import Share
@@ -31,10 +32,12 @@ class Budget:
         large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
         repeats: timed runs for each operator, data type and size.
-        timed_series: whether sizes between the least and the largest are timed too, which show from where on caches and
-            memory set the pace; the two alone find what is wrong only where it is timed.
-        timed_types: data types that an operator is timed with.
-        timed_types_of_siblings: the same of those whose family has another one that is timed with more.
+        timed_series: whether a series of sizes has those between the least and the largest, which show from where on
+            caches and memory set the pace.
+        timed_types: data types that the first operator of a family is timed with, its first one with a series of sizes,
+            the others with the largest.
+        timed_types_of_siblings: data types that the other operators of a family are timed with, with the largest size.
+        every_series: whether all of these are timed with a series of sizes.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Budget:
     timed_series: bool = True
     timed_types: int = 3
     timed_types_of_siblings: int = 1
+    every_series: bool = False
 
     def sweep_shares(self, weights: Sequence[int]) -> list[int]:
         """Seeded cases for each combination of operator and level.
@@ -69,29 +73,41 @@ class Budget:
         goes_on = self.reach is Reach.BITS_24 and capabilities.accelerated
         return Reach.BITS_32 if goes_on else self.reach
 
-    def timed_pairs(
-        self, data_types: Mapping[str, Sequence[DataType]], families: Mapping[str, str]
-    ) -> list[tuple[str, DataType]]:
-        """Which operators are timed with which data types.
+    def timings(
+        self, data_types: Mapping[str, Sequence[DataType]], families: Mapping[str, str], capabilities: Capabilities
+    ) -> list[Timing]:
+        """What is timed of a backend.
 
         Args:
             data_types: of each operator that can be timed.
             families: of each operator; the first one of a family represents it.
+            capabilities: of the backend.
         """
         representatives = {families[operator]: operator for operator in reversed(list(data_types))}.values()
-        return [
-            (operator, data_type)
-            for operator, types in data_types.items()
-            for most in [self.timed_types if operator in representatives else self.timed_types_of_siblings]
-            for data_type in _as_timed(types)[:most]
-        ]
+        series = self.throughput_sizes(capabilities)
+        found = []
+        for operator, types in data_types.items():
+            is_first = operator in representatives
+            most = self.timed_types if is_first else self.timed_types_of_siblings
+            for n, data_type in enumerate(_as_timed(types)[:most]):
+                has_series = self.every_series or (is_first and n == 0)
+                found.append(Timing(operator, data_type, series if has_series else series[-1:]))
+        return found
 
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
-        """The output sizes for a backend, ascending; all but the largest together take a third of its time."""
+        """The output sizes of a series, ascending; all but the largest together take a third of its time."""
         sizes = [self.throughput_bytes(capabilities)]
         while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
             sizes.append(sizes[-1] // SIZE_RATIO)
         return tuple(reversed(sizes if self.timed_series else (sizes[0], sizes[-1])))
+
+
+class Timing(NamedTuple):
+    """An operator that is timed with a data type, and the sizes of its outputs in bytes, ascending."""
+
+    operator: str
+    data_type: DataType
+    sizes: tuple[int, ...]
 
 
 # What is timed first: how fast data moves depends on the width of its elements, hardly on what they are.
@@ -106,7 +122,14 @@ def _as_timed(data_types: Sequence[DataType]) -> list[DataType]:
 
 
 _QUICK = Budget(
-    "quick", search=2, sweep=20, large_bytes=1 * MIB, large_device_bytes=16 * MIB, repeats=3, timed_series=False
+    "quick",
+    search=2,
+    sweep=20,
+    large_bytes=1 * MIB,
+    large_device_bytes=16 * MIB,
+    repeats=3,
+    timed_series=False,
+    timed_types_of_siblings=0,
 )
 _STANDARD = Budget(
     "standard",
@@ -127,5 +150,6 @@ _FULL = Budget(
     reach=Reach.BITS_32,
     timed_types=len(DataType),
     timed_types_of_siblings=3,
+    every_series=True,
 )
 BUDGETS = {budget.name: budget for budget in (_QUICK, _STANDARD, _FULL)}

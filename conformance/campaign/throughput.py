@@ -40,6 +40,8 @@ MOST_DISTINCT = 2**16
 WHOLE = (RANDOM_BITS, IN_RANGE, *REGION_PATTERNS)
 # That runs which measure the same may differ by; what differs by more was disturbed.
 SPREAD = 0.2
+# How often something is measured until nothing disturbs it.
+ATTEMPTS = 3
 
 
 def _copy_by(operator: str, *attributes: object) -> Callable[[TensorDesc], OperatorDesc]:
@@ -58,29 +60,29 @@ def measure(
 ) -> Iterator[Throughput | Record]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
 
-    The budget says which data types. Caches are warm; a backend that can empty them (`TimedCold`) is timed with cold
-    ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others means
-    nothing. What the first timed runs and the last ones left is compared; where it is wrong, its record stands in
-    place of a row.
+    The budget says which data types and sizes. Caches are warm; a backend that can empty them (`TimedCold`) is timed
+    with cold ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others
+    means nothing. What the first timed runs and the last ones left is compared; where it is wrong, its record stands
+    in place of a row.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
     if not claimed or not capabilities.executes:
         return
     level = max(claimed)
-    sizes, states = budget.throughput_sizes(capabilities), _states(judge.backend)
+    states = _states(judge.backend)
     data_types = {
         operator: _context(operator, level).data_types
         for operator in operators
         if level >= operator_named(operator).introduced_in and operator in capabilities.operators
     }
-    cells = budget.timed_pairs(data_types, families())
-    if not cells:
+    timings = budget.timings(data_types, families(), capabilities)
+    if not timings:
         return
     meter = _Meter(judge, capabilities, budget.repeats)
-    for size, caches in product(sizes, states):
+    for size, caches in product(sorted({size for timing in timings for size in timing.sizes}), states):
         meter.measure_copies(size, level, caches)
-    for operator, data_type in cells:
+    for operator, data_type, sizes in timings:
         found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
         yield from with_caveats([row for row in found if isinstance(row, Measurement)], meter.launches)
         yield from (record for record in found if isinstance(record, Record))
@@ -102,20 +104,16 @@ def _rows(
     timed = meter.prepared(desc, level)
     if timed is None:
         return
-    useful = useful_bytes(timed.case)
     for caches in states:
-        before = meter.copy(useful, caches)
-        series = meter.time(timed, caches)
-        if isinstance(series, Record):
-            yield series
+        found: Measurement | Record | None = None
+        for _ in range(ATTEMPTS):
+            found = meter.measured(timed, data_type, size, caches)
+            if not (isinstance(found, Measurement) and found.is_disturbed):
+                break
+        if found is not None:
+            yield found
+        if isinstance(found, Record):
             return
-        after = meter.copy(useful, caches)
-        if series is not None and series.seconds and before and after:
-            limit = meter.limit(useful, caches)
-            shape = _shape(timed.case)
-            row = Throughput(operator, data_type.name, shape, useful, series.seconds, limit, size, caches)
-            is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
-            yield Measurement(row, is_disturbed)
 
 
 class Measurement(NamedTuple):
@@ -225,6 +223,22 @@ class _Meter:
         except Exception:  # not claimed, broken, or the process that it was to be made in is lost
             return None
         return series
+
+    def measured(self, timed: _Timed, data_type: DataType, size: int, caches: Caches) -> Measurement | Record | None:
+        """A row of an output of about `size` bytes, between two copies of as much; otherwise as `time`."""
+        useful = useful_bytes(timed.case)
+        before = self.copy(useful, caches)
+        series = self.time(timed, caches)
+        if series is None or isinstance(series, Record):
+            return series
+        after = self.copy(useful, caches)
+        if not (series.seconds and before and after):
+            return None
+        limit = self.limit(useful, caches)
+        operator, shape = timed.case.operator, _shape(timed.case)
+        row = Throughput(operator, data_type.name, shape, useful, series.seconds, limit, size, caches)
+        is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
+        return Measurement(row, is_disturbed)
 
     def _check(self, timed: _Timed, runs: str) -> None:
         """Raise where what the last run left is wrong."""
