@@ -42,16 +42,16 @@ def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
         return found
 
 
-def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | None:
+def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType, int]]) -> Errors | None:
     """The errors of a case's results; None where none of them is one of arithmetic.
 
     Args:
-        parts: elements of outputs as they are, what is right of them, and their type.
+        parts: elements of outputs as they are, what is right of them, their type, and how many such parts there are.
     """
     counts: Counter[int] = Counter()
     magnitudes: dict[int, float] = {}
     largest = used = 0.0
-    for actual, expected, data_type in parts:
+    for actual, expected, data_type, times in parts:
         within = expected.within
         if within is None or within.exact is None:
             continue
@@ -66,7 +66,7 @@ def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType]]) -> Errors | N
         largest = max(largest, float(error.max()))
         every = np.bincount(_bins_of(error) - LEAST_BIN)
         bins = np.flatnonzero(every)
-        counts.update(dict(zip((bins + LEAST_BIN).tolist(), every[bins].tolist(), strict=True)))
+        counts.update(dict(zip((bins + LEAST_BIN).tolist(), (times * every[bins]).tolist(), strict=True)))
         for power, most in _by_magnitude(within.argument[is_known], error, least):
             magnitudes[power] = max(most, magnitudes.get(power, most))
     if not counts and not used:

@@ -317,7 +317,7 @@ class _Batch:
         """Of each case, those of what the backend left in its outputs."""
         return [
             errors_of(
-                (_elements(self._found, layout.stretches[key], tensor), wanted[key], tensor.data_type)
+                (_elements(self._found, layout.stretches[key], tensor), wanted[key], tensor.data_type, 1)
                 for key, _, _, tensor in outputs(pending.case.desc)
             )
             for (pending, _), layout, wanted in zip(self.members, self._layouts, self._expected, strict=True)

@@ -232,6 +232,30 @@ def elements_at(memory: Bytes, offset: int, tensor: TensorDesc) -> Bits:
     return np.ndarray(tensor.sizes, UNSIGNED_OF_SIZE[size], memory, offset, strides)
 
 
+def is_in_turns(expected: Expected) -> bool:
+    """Whether the same is expected again and again, as inputs repeat."""
+    return isinstance(expected, LargeExpectation) and expected.repeats
+
+
+def unlike_parts(output: OutputMemory, expected: Expected) -> Iterator[tuple[Bits, Expectation, int]]:
+    """The elements of an output part by part, what is right of them, and how many parts are like that.
+
+    Where the same is expected in turns, a part that holds what it held in the first turn is not given again.
+    """
+    elements = output.elements
+    if not is_in_turns(expected):
+        yield from ((elements[box], part, 1) for box, part in expected.parts())
+        return
+    first: dict[int, tuple[Box, Expectation, int]] = {}  # the same object is expected in each turn
+    for box, part in expected.parts():
+        known, _, count = first.get(id(part), (box, part, 0))
+        if count and not np.array_equal(elements[known], elements[box]):
+            yield elements[box], part, 1
+        else:
+            first[id(part)] = known, part, count + 1
+    yield from ((elements[box], part, count) for box, part, count in first.values())
+
+
 class UnwrittenElements:
     """The elements that a backend may leave with more than one value, and left as they were.
 
@@ -331,15 +355,20 @@ class CaseMemory:
             for around, before in zip(last.around, last.outside, strict=True):
                 around[...] = secret_bytes(around.size, before)
         elements = elements_at(binding.buffer, binding.offset, tensor)
+        in_turn: dict[int, Bits] = {}  # the same object is expected in each turn
         for box, part in expected.parts():
-            drawn_before = None if last is None or last.poison is None else last.poison[box]
-            poison = _secret(part.values, drawn_before, tensor.data_type)
-            make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
+            poison = in_turn.get(id(part))
+            if poison is None:
+                drawn_before = None if last is None or last.poison is None else last.poison[box]
+                poison = _secret(part.values, drawn_before, tensor.data_type)
+                make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
+                if is_in_turns(expected):
+                    in_turn[id(part)] = poison
             elements[box] = poison
         if tensor.data_type.shares_bytes:
             nibbles.put(binding.view, tensor, elements)
         is_kept = not expected.boxes if isinstance(expected, Sample) else isinstance(expected, Expectation)
-        is_kept |= isinstance(expected, LargeExpectation) and expected.repeats
+        is_kept |= is_in_turns(expected)
         return self.now(slot, elements.copy() if is_kept else None)
 
 

@@ -355,7 +355,7 @@ def test_a_backend_that_takes_a_resource_for_a_tensor_is_found() -> None:
 
 
 def test_a_case_that_takes_long_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_module, "LACKING_BYTES", 0)
+    monkeypatch.setattr(judge_module, "MOST_REPEATED", 0)
     backend = ScriptedBackend()
     assert Judge(backend, "mine").judge(large_tile(100)).verdict is Verdict.PASS
     assert backend.asked.count("execute") == 1

@@ -170,7 +170,7 @@ def test_no_result_is_near_infinity_or_nan() -> None:
 
 def test_errors_are_counted_by_their_size_and_by_that_of_the_argument() -> None:
     exact = np.array([1.0, 1.25, 4.0, -4.5, 0.0, 2.0**-140])
-    errors = errors_of([(moved(exact, [1, 3, 0, 2, 0, 1]), within_one(exact), DataType.FLOAT32)])
+    errors = errors_of([(moved(exact, [1, 3, 0, 2, 0, 1]), within_one(exact), DataType.FLOAT32, 1)])
     assert errors is not None
     assert errors.largest == 3.0
     assert errors.bins == ((LEAST_BIN, 2), (0, 2), (4, 1), (7, 1))
@@ -192,13 +192,13 @@ def test_the_part_of_the_bound_that_results_need_is_counted_from_the_nearest_num
         (four, [8, 0, 0], 2.0),
         (within._replace(low=moved(exact, 0), high=moved(exact, 0)), [0, 0, 1], MOST_USED),
     ):
-        errors = errors_of([(moved(exact, away), expected._replace(within=bound), DataType.FLOAT32)])
+        errors = errors_of([(moved(exact, away), expected._replace(within=bound), DataType.FLOAT32, 1)])
         assert errors is not None
         assert errors.used == pytest.approx(used, rel=1e-3), away
     # Of what was rounded before the errors are not counted, but what of its bound is needed is known.
     within = four._replace(argument=None)
     chained = expected._replace(within=within)
-    assert errors_of([(moved(exact, [2, 0, 0]), chained, DataType.FLOAT32)]) == Errors(0.0, used=0.5)
+    assert errors_of([(moved(exact, [2, 0, 0]), chained, DataType.FLOAT32, 1)]) == Errors(0.0, used=0.5)
     # Where other numbers are right too no bound is needed.
     second = np.array([False, True, False])
     for open_ in (
@@ -206,23 +206,23 @@ def test_the_part_of_the_bound_that_results_need_is_counted_from_the_nearest_num
         chained._replace(one_of=second),
         chained._replace(within=within._replace(where=~second)),
     ):
-        assert errors_of([(moved(exact, [2, 99, 0]), open_, DataType.FLOAT32)]) == Errors(0.0, used=0.5)
+        assert errors_of([(moved(exact, [2, 99, 0]), open_, DataType.FLOAT32, 1)]) == Errors(0.0, used=0.5)
 
 
 def test_errors_of_several_outputs_are_those_of_one() -> None:
     exact = np.array([1.0, 3.0])
     one, other = within_one(exact[:1]), within_one(exact[1:])
     parts = [(moved(exact[:1], 2), one, DataType.FLOAT32), (moved(exact[1:], 1), other, DataType.FLOAT32)]
-    assert errors_of(parts) == errors_of([(moved(exact, [2, 1]), within_one(exact), DataType.FLOAT32)])
+    assert errors_of(parts) == errors_of([(moved(exact, [2, 1]), within_one(exact), DataType.FLOAT32, 1)])
     no_arithmetic = Expectation(moved(exact, 0))
-    assert errors_of([*parts, (moved(exact, 9), no_arithmetic, DataType.FLOAT32)]) == errors_of(parts)
-    assert errors_of([(moved(exact, 9), no_arithmetic, DataType.FLOAT32)]) is None
+    assert errors_of([*parts, (moved(exact, 9), no_arithmetic, DataType.FLOAT32, 1)]) == errors_of(parts)
+    assert errors_of([(moved(exact, 9), no_arithmetic, DataType.FLOAT32, 1)]) is None
 
 
 def test_results_that_are_no_numbers_have_no_error() -> None:
     exact = np.array([np.inf, np.nan, 1.0])
     actual = np.array([1.0, 1.0, np.nan], np.float32).view(np.uint32)
-    assert errors_of([(actual, within_one(exact), DataType.FLOAT32)]) is None
+    assert errors_of([(actual, within_one(exact), DataType.FLOAT32, 1)]) is None
     assert not np.isfinite(ulps(actual, exact, DataType.FLOAT32)).any()
 
 
@@ -232,7 +232,7 @@ def test_where_an_error_says_nothing_it_does_not_count() -> None:
     assert expected.within is not None
     within = expected.within._replace(counted=np.array([True, False, True]))
     expected, actual = expected._replace(within=within), moved(exact, [1, 1 << 22, 0])
-    errors = errors_of([(actual, expected, DataType.FLOAT32)])
+    errors = errors_of([(actual, expected, DataType.FLOAT32, 1)])
     assert errors is not None
     assert (errors.largest, errors.bins) == (1.0, ((LEAST_BIN, 1), (0, 1)))
     possible = PossibleErrors()
