@@ -14,7 +14,7 @@ from dml_conformance.backends.base import Backend, Execution, Timed, TimedCold, 
 
 Runs = Callable[[int], list[float]]  # seconds of each of so many runs in a row
 STEADY = 0.05  # that the medians of two parts of the runs may differ by
-SLOW = 1.0  # seconds, beyond which a run is timed once: what disturbs it is a small part of it
+SLOW = 0.25  # seconds of runs, beyond which no more are timed: what disturbs slow ones is a small part of them
 
 
 class WarmUp(NamedTuple):
@@ -88,7 +88,7 @@ def _is_steady(seconds: Sequence[float]) -> bool:
 
 
 def time_execution(backend: Backend, execution: Execution, repeats: int, *, cold: bool = False) -> list[float]:
-    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches; of a slow one once.
+    """Seconds of each of `repeats` runs, after a warm-up, with warm or cold caches; of slow ones fewer.
 
     By the host's clock, the outputs' resources are what they were before the first run and before the last one: who
     leaves out a run that he has made before is found by what is missing then.
@@ -129,18 +129,19 @@ def _cold(backend: object) -> TimedCold:
 def time_by_clock(
     work: Callable[[], object], repeats: int, restore: Callable[[], object] = lambda: None
 ) -> list[float]:
-    """Seconds of each of `repeats` runs by the host's clock, after one that warms up; of a slow one only one.
+    """Seconds of each of `repeats` runs by the host's clock, after one that warms up; of slow ones fewer.
 
     `restore` is called before the first run and before the last one.
     """
     work()  # warms up
     seconds: list[float] = []
     for run in range(repeats):
-        if run in (0, repeats - 1):
+        is_last = run == repeats - 1 or sum(seconds) + max(seconds, default=0.0) > SLOW
+        if is_last or run == 0:
             restore()
         started = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - started)
-        if seconds[0] > SLOW:  # not the warm-up, which may have compiled something
+        if is_last or seconds[0] > SLOW:  # not the warm-up, which may have compiled something
             break
     return seconds

@@ -411,18 +411,19 @@ def test_slow_runs_are_not_repeated_for_long() -> None:
     assert time_steadily(lambda repeats: [], 3, QUICK).seconds == ()
 
 
-@pytest.mark.parametrize(("seconds", "runs"), [(SLOW / 2, 7), (2 * SLOW, 1)])
-def test_a_slow_run_is_timed_once(seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long what warms it up takes, which may compile something."""
+@pytest.mark.parametrize(("seconds", "runs"), [(SLOW / 8, 7), (0.4 * SLOW, 3), (0.6 * SLOW, 2), (2 * SLOW, 1)])
+def test_of_slow_runs_few_are_timed(seconds: float, runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long what warms them up takes, which may compile something. The last one is made anew, as ever."""
     took = iter((5 * SLOW, *[seconds] * 7))
-    now = 0.0
+    now, restored = 0.0, list[float]()
 
     def work() -> None:
         nonlocal now
         now += next(took)
 
     monkeypatch.setattr("time.perf_counter", lambda: now)
-    assert time_by_clock(work, 7) == [seconds] * runs
+    assert time_by_clock(work, 7, lambda: restored.append(now)) == pytest.approx([seconds] * runs)
+    assert restored == pytest.approx(sorted({5 * SLOW, 5 * SLOW + (runs - 1) * seconds}))
 
 
 @pytest.mark.parametrize(("runs", "asked"), [(40, [3, 20]), (12, [3, 12])])
