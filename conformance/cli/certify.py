@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -153,22 +151,17 @@ def certify(
             profile=given.profile,
         )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
-        budget = BUDGETS[budget_name]
-        if cases is not None:
-            budget = replace(budget, sweep_total=cases)
+        budget = BUDGETS[budget_name] if cases is None else replace(BUDGETS[budget_name], sweep_total=cases)
         names = tuple(dict.fromkeys(operators)) or tuple(all_operators())
         engine = Engine(judge, names, chosen, budget, seed, saved, every_level=every_level)
         summary = finished_summary(output, describe_campaign(engine))
         if summary is not None and package:
             complete_archive(folder)
         if summary is None:
-            same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
-            reports: ReportFolder | PackageFolder
+            held_to = None
             if package:
-                profile = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
-                reports = _package(output, profile, statement_file, sign_key, given, same)
-            else:
-                reports = ReportFolder(output, conditions=same)
+                held_to = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
+            reports = _reports(output, backend_name, held_to, statement_file, sign_key, given)
             summary = _run(engine, reports, given)
             waivers.check_used()
     end({backend_name: (summary, str(folder))}, f"Package: {folder}{SUFFIX}" if package else "")
@@ -187,15 +180,18 @@ def _check_package_options(
             raise click.UsageError(f"{option} is about a package; give --package too.")
 
 
-def _package(
+def _reports(
     output: OutputFolder,
-    profile: ClaimsProfile,
+    backend_name: str,
+    profile: ClaimsProfile | None,
     statement_file: Path | None,
     sign_key: Path | None,
     given: RunOptions,
-    same: Mapping[str, Any],
-) -> PackageFolder:
-    """What makes a package of the campaign's stream."""
+) -> ReportFolder | PackageFolder:
+    """What makes reports of the campaign's stream, or a package for a profile."""
+    same = conditions([backend_name], leave_out=_NOT_OF_THE_RUN)
+    if profile is None:
+        return ReportFolder(output, conditions=same)
     stated = None if statement_file is None else read_toml(statement_file, Stated)
     key = None
     if sign_key is not None:

@@ -263,6 +263,61 @@ def take_along_shared(
         tl.store(target + at, value, mask=is_column, cache_modifier=".cs")
 
 
+@triton.jit
+def _row_starts(
+    at: tl.tensor,
+    size1: tl.tensor,
+    size2: tl.tensor,
+    step1: tl.tensor,
+    step2: tl.tensor,
+    step3: tl.tensor,
+    place1: tl.tensor,
+    place2: tl.tensor,
+    place3: tl.tensor,
+    OUTER: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor]:
+    """Where rows that are counted as `tile` has them start: in the source, and in the target."""
+    if OUTER == 0:
+        return at * 0, at * 0
+    if OUTER == 1:
+        return at * step1, at * place1
+    rest = at // size1
+    along = at - rest * size1
+    start = along * step1
+    place = along * place1
+    if OUTER == 2:
+        return start + rest * step2, place + rest * place2
+    last = rest // size2
+    along = rest - last * size2
+    return start + along * step2 + last * step3, place + along * place2 + last * place3
+
+
+@triton.jit
+def _copy_start(
+    copy: tl.tensor,
+    size1: tl.tensor,
+    size2: tl.tensor,
+    size3: tl.tensor,
+    repeat1: tl.tensor,
+    repeat2: tl.tensor,
+    place1: tl.tensor,
+    place2: tl.tensor,
+    place3: tl.tensor,
+    OUTER: tl.constexpr,
+) -> tl.tensor:
+    """Where a copy of all rows, counted as `tile` has them, starts in the target."""
+    if OUTER == 0:
+        return copy * 0
+    if OUTER == 1:
+        return copy * size1 * place1
+    others = copy // repeat1
+    offset = (copy - others * repeat1) * size1 * place1
+    if OUTER == 2:
+        return offset + others * size2 * place2
+    outermost = others // repeat2
+    return offset + (others - outermost * repeat2) * size2 * place2 + outermost * size3 * place3
+
+
 @triton.jit(
     do_not_specialize=[
         *("rows", "row", "repeats", "chunks", "copies", "copy_blocks"),
@@ -306,41 +361,13 @@ def tile(
     copy_block = program // chunks % copy_blocks
     at = (program // chunks // copy_blocks).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     is_row = at < rows
-    start = at * 0
-    place = at * 0
-    if OUTER == 1:
-        start = at * step1
-        place = at * place1
-    if OUTER >= 2:
-        rest = at // size1
-        along = at - rest * size1
-        start = along * step1
-        place = along * place1
-        if OUTER == 2:
-            start += rest * step2
-            place += rest * place2
-        else:
-            last = rest // size2
-            along = rest - last * size2
-            start += along * step2 + last * step3
-            place += along * place2 + last * place3
+    start, place = _row_starts(at, size1, size2, step1, step2, step3, place1, place2, place3, OUTER)
     word = chunk * (UNITS * UNIT) + tl.arange(0, UNITS * UNIT)
     is_inside = is_row[:, None] & (word < row * repeats * UNIT)[None, :]
     value = tl.load(source + (start * UNIT)[:, None] + (word % (row * UNIT))[None, :], mask=is_inside)
     zero = program.to(tl.int64) * 0
     for number in range(COPIES):
         copy = copy_block * COPIES + number + zero
-        offset = zero
-        if OUTER == 1:
-            offset = copy * size1 * place1
-        if OUTER >= 2:
-            others = copy // repeat1
-            offset = (copy - others * repeat1) * size1 * place1
-            if OUTER == 2:
-                offset += others * size2 * place2
-            else:
-                outermost = others // repeat2
-                offset += (others - outermost * repeat2) * size2 * place2
-                offset += outermost * size3 * place3
+        offset = _copy_start(copy, size1, size2, size3, repeat1, repeat2, place1, place2, place3, OUTER)
         is_copy = _below(copy, copies, at)[:, None]
         tl.store(target + ((place + offset) * UNIT)[:, None] + word[None, :], value, mask=is_inside & is_copy)
