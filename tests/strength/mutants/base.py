@@ -315,8 +315,9 @@ def main_output(desc: Any) -> Slot:
 
 
 def source(desc: Any) -> Slot:
-    """The first input."""
-    return of_role(desc, is_output=False)[0]
+    """The first input that the operator cannot do without; where it could do without each, the first."""
+    every = of_role(desc, is_output=False)
+    return next((slot for slot in every if not slot.field.optional), every[0])
 
 
 def moves_bits(spec: OperatorSpec) -> bool:
