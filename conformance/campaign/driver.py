@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,8 +23,9 @@ from dml_conformance.conformance.strength import strength_of
 from dml_conformance.conformance.workers.environment import environment
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.conformance.workers.tasks import CaseBlock
-from dml_conformance.reports.model.records import Campaign, Ending, Record, describe_rules, utc_now
+from dml_conformance.conformance.workers.tasks import CaseBlock, Task
+from dml_conformance.reports.model.costs import Costs, Part, Stopwatch
+from dml_conformance.reports.model.records import Campaign, Ending, Phase, Record, describe_rules, utc_now
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
@@ -60,13 +62,19 @@ def certify(
         return
     backend = engine.judge.backend
     executor = executor or InProcess([engine.judge])
+    costs = executor.costs
+    costs.add(None, "", {Part.START.value: time.process_time()})
     given_up, lost = "", tuple[Loss, ...]()
     try:
         for stage in engine.stages():
-            executor.feed(filter(engine.wants, stage), [stream], engine.wants)
+            executor.feed(_made(filter(engine.wants, stage), costs), [stream], engine.wants)
         executor.close()
         if begun is None or THROUGHPUT not in begun.units:
-            for found in measure(engine.judge, engine.operators, engine.levels, engine.budget):
+            watch = Stopwatch()
+            for found in watch.each(
+                Part.MEASURE, measure(engine.judge, engine.operators, engine.levels, engine.budget)
+            ):
+                costs.add(Phase.THROUGHPUT, found.operator, watch.taken())
                 if isinstance(found, Record):
                     stream.record(found)
                 else:
@@ -77,7 +85,16 @@ def certify(
     except GivenUp as reason:
         given_up = str(reason)
         lost = (*reason.lost, *take_losses(backend))
+    stream.costs(costs)
     stream.finish(Ending.now(given_up, lost))
+
+
+def _made(tasks: Iterable[Task], costs: Costs) -> Iterator[Task]:
+    """Tasks, and what it costs to make them."""
+    watch = Stopwatch()
+    for task in watch.each(Part.MAKE, tasks):
+        costs.add(task.phase, task.operator, watch.taken())
+        yield task
 
 
 @dataclass

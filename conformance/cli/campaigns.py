@@ -29,7 +29,7 @@ from dml_conformance.conformance.packages.waivers import Waivers, read_waivers
 from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.reports.model.records import Campaign, Phase
 from dml_conformance.reports.model.summary import Conformance, Summary
-from dml_conformance.reports.output.folder import FILES, RESULTS, OutputFolder
+from dml_conformance.reports.output.folder import KNOWN, RESULTS, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.store.results import Store
 from dml_conformance.reports.store.resuming import check_same_campaign
@@ -80,7 +80,7 @@ class RunOptions:
         """What the file says as of today."""
         return Waivers() if self.waivers_file is None else read_waivers(self.waivers_file, datetime.now(UTC).date())
 
-    def output(self, folder: Path, known: Collection[str] = FILES) -> OutputFolder:
+    def output(self, folder: Path, known: Collection[str] = KNOWN) -> OutputFolder:
         return OutputFolder(folder, replace=self.replace, resume=self.resume, known=known)
 
 

@@ -39,7 +39,7 @@ from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.model.summary import Summary
-from dml_conformance.reports.output.folder import FILES, OutputFolder
+from dml_conformance.reports.output.folder import KNOWN, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
 from dml_conformance.reports.package.forms import Stated
@@ -135,7 +135,7 @@ def certify(
     saved = [] if failures_folder is None else read_failures(failures_folder)
     waivers = given.waivers
     with (
-        given.output(folder, (*FILES, *PACKAGE_FILES)) as output,
+        given.output(folder, (*KNOWN, *PACKAGE_FILES)) as output,
         opened(backend_name, given.limits) as backend,
     ):
         claims = backend.capabilities()

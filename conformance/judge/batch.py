@@ -39,6 +39,7 @@ from dml_conformance.conformance.judge.memory import (
     page_aligned,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.reports.model.costs import Part
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.accuracy import Profile
@@ -130,17 +131,22 @@ class BatchJudge:
     def _execute(self, members: Sequence[_Member]) -> Sequence[Judgement]:
         if not members:
             return []
-        batch = _Batch(members, self.judge.profile)
+        watch = self.judge.watch
+        with watch(Part.EXPECT):
+            batch = _Batch(members, self.judge.profile)
         wrong: dict[int, Judgement] = {}
         seconds = 0.0
         for execution in range(self.judge.repeat):
-            batch.poison()
+            with watch(Part.EXPECT):
+                batch.poison()
             started = time.perf_counter()
-            failure = self._failure(batch)
+            with watch(Part.EXECUTE):
+                failure = self._failure(batch)
             if failure is not None:
                 break
             seconds = seconds or (time.perf_counter() - started) / len(members)
-            wrong = self._wrong(batch, seconds, execution)
+            with watch(Part.COMPARE):
+                wrong = self._wrong(batch, seconds, execution)
             if wrong:
                 break
         else:

@@ -36,6 +36,7 @@ from dml_conformance.conformance.judge.memory import (
 from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.conformance.judge.placement import needed_placement
 from dml_conformance.conformance.judge.timed import TimedMemory
+from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Profile
@@ -163,6 +164,9 @@ class Judge:
         digests_outputs: whether records have a digest of each executed case's outputs.
         repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
         profile: the bounds that results of arithmetic are held to.
+
+    Attributes:
+        watch: seconds of the parts of its work.
     """
 
     def __init__(
@@ -182,6 +186,7 @@ class Judge:
         self.digests_outputs = digests_outputs
         self.repeat = repeat
         self.profile = profile
+        self.watch = Stopwatch()
         # A backend in this process gains nothing by being asked ahead.
         self.prefetches = isinstance(backend, IsolatedBackend)
         self._executed = 0
@@ -197,6 +202,10 @@ class Judge:
 
     def describe(self, case: Case, phase: Phase, judged: Judgement) -> Record:
         """The record of a case, in this judge's reading, that came to a judgement."""
+        with self.watch(Part.RECORD):
+            return self._described(case, phase, judged)
+
+    def _described(self, case: Case, phase: Phase, judged: Judgement) -> Record:
         if case.placement is not None:
             case = case.bound(case.placement)
         spec = spec_of(case.desc)
@@ -242,7 +251,8 @@ class Judge:
         """
         if isinstance(self.backend, IsolatedBackend):
             claimed = [case for case in cases if case.operator in self._operators and case.level in self._levels]
-            self.backend.prefetch_decisions([(case.desc, case.level) for case in claimed])
+            with self.watch(Part.DECIDE):
+                self.backend.prefetch_decisions([(case.desc, case.level) for case in claimed])
 
     def decide(self, case: Case) -> Judgement | Pending:
         """Ask the backend for its decision: the verdict on the case, unless it is to be executed now."""
@@ -256,7 +266,8 @@ class Judge:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"level {case.level} is not claimed")
         started = time.perf_counter()
         try:
-            answer = self.backend.validate(case.desc, case.level)
+            with self.watch(Part.DECIDE):
+                answer = self.backend.validate(case.desc, case.level)
         except Exception as error:
             verdict, reason = verdict_on(error, "validate")
             known = "" if verdict is Verdict.NOT_SUPPORTED else self._known(case, "crash")
@@ -339,9 +350,11 @@ class Judge:
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
-        memory = case_memory(case, pending.placement)
-        read = memory.put_inputs(contents)
-        expected = self.expected(pending, {key: each.binding for key, each in read.items()})
+        with self.watch(Part.MAKE):
+            memory = case_memory(case, pending.placement)
+            read = memory.put_inputs(contents)
+        with self.watch(Part.EXPECT):
+            expected = self.expected(pending, {key: each.binding for key, each in read.items()})
         is_in_place = bool(in_place_input(case))
         if not is_in_place:
             del contents  # or a large case would need its memory twice
@@ -350,7 +363,8 @@ class Judge:
         first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
-        first = first._replace(errors=self.errors(case, written, expected))  # those of a repetition are no others
+        with self.watch(Part.MEASURE):
+            first = first._replace(errors=self.errors(case, written, expected))  # those of a repetition are no others
         if pending.needed > MOST_REPEATED:
             return first
         self._executed += 1
@@ -380,22 +394,25 @@ class Judge:
             if slot.key in in_place:
                 written[slot.key] = memory.now(slot)
                 continue
-            written[slot.key] = memory.poison(
-                slot,
-                expected[slot.key],
-                written.get(slot.key),
-                lambda part: allowed_elements(part, case.desc, sources),
-            )
+            with self.watch(Part.EXPECT):
+                written[slot.key] = memory.poison(
+                    slot,
+                    expected[slot.key],
+                    written.get(slot.key),
+                    lambda part: allowed_elements(part, case.desc, sources),
+                )
         targets = {key: each.binding for key, each in written.items()}
         started = time.perf_counter()
         try:
-            self.backend.execute(case.desc, case.level, sources, targets)
+            with self.watch(Part.EXECUTE):
+                self.backend.execute(case.desc, case.level, sources, targets)
         except Exception as error:
             judged = pending.raised(error, "execute")
             is_lacking = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
             return judged._replace(verdict=Verdict.NOT_SUPPORTED) if is_lacking else judged
         seconds = time.perf_counter() - started
-        return self.judge_memory(pending, seconds, read, written, expected, unwritten)
+        with self.watch(Part.COMPARE):
+            return self.judge_memory(pending, seconds, read, written, expected, unwritten)
 
     def unless_unwritten(self, passed: Judgement, unwritten: UnwrittenElements) -> Judgement:
         """A pass, unless elements were never written in several executions."""
@@ -407,7 +424,8 @@ class Judge:
     def contents(self, pending: Pending) -> dict[str, Bytes] | Judgement:
         """What the inputs hold, by slot; or the verdict, where the case's recipes give no data."""
         try:
-            return materialize(pending.case)
+            with self.watch(Part.MAKE):
+                return materialize(pending.case)
         except ValueError as error:
             return pending.judged(Verdict.ERROR, f"there is no such data: {error}")
 

@@ -22,7 +22,8 @@ from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import keep_freed_memory
 from dml_conformance.conformance.workers.setup import WorkerError
-from dml_conformance.conformance.workers.tasks import Task, TaskJudge, TaskOutcome
+from dml_conformance.conformance.workers.tasks import JudgedTask, Task, TaskJudge, TaskOutcome
+from dml_conformance.reports.model.costs import Costs, Part, Stopwatch
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.stream import Consumer
 
@@ -51,12 +52,14 @@ class Executor(ABC):
     Attributes:
         losses: how many processes that judge were lost, by how they ended.
         environment: of those that judge, where it is not that of this process; for the certificate.
+        costs: of the tasks that were told.
     """
 
     def __init__(self, backends: Sequence[str]) -> None:
         self.backends = backends
         self.losses: Counter[str] = Counter()
         self.environment: dict[str, str] = {}
+        self.costs = Costs()
 
     @abstractmethod
     def capabilities(self) -> list[Capabilities]:
@@ -108,13 +111,20 @@ class Executor(ABC):
         for task, outcome in self.outcomes(tasks, wants):
             given_up = self._first_reason(judged.given_up for judged in outcome.backends)
             for stream, judged in zip(streams, outcome.backends, strict=True):
-                for record in decode_records(judged.records):
-                    stream.record(record)
+                self._tell(stream, judged)
                 if not given_up:
                     stream.mark(task.name)
             losses = [before.plus(judged.losses) for before, judged in zip(losses, outcome.backends, strict=True)]
             if reason := given_up or self._first_reason(map(why_given_up, losses)):
                 raise GivenUp(reason, tuple(loss for judged in outcome.backends for loss in judged.unrecorded))
+
+    def _tell(self, stream: Consumer, judged: JudgedTask) -> None:
+        watch, last = Stopwatch(), None
+        with watch(Part.REPORT):
+            for last in decode_records(judged.records):
+                stream.record(last)
+        if last is not None:
+            self.costs.add(last.traits.phase, last.traits.operator, judged.spent | watch.seconds)
 
     def outcomes(
         self, tasks: Iterable[Task], wants: Callable[[Task], bool] = lambda _: True

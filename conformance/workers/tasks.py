@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import tally_of, with_losses
 from dml_conformance.conformance.judge.search import search
+from dml_conformance.reports.model.costs import Part
 from dml_conformance.reports.model.encoded import encode_records
 from dml_conformance.reports.model.records import Phase, Record
 from dml_conformance.spec.case import Case
@@ -46,6 +48,11 @@ class CaseBlock(NamedTuple):
         """Lines of a corpus, in a form that is quickly sent to another process."""
         numbers, contents = zip(*lines, strict=True)
         return cls(file, Phase.SWEEP, (), numbers, contents)
+
+    @property
+    def operator(self) -> str:
+        """Of the first case; "" where the cases are still to be read."""
+        return self.cases[0].operator if self.cases else ""
 
     @property
     def size(self) -> int:
@@ -90,6 +97,11 @@ class SearchTask(NamedTuple):
     examples: int
     seed: int
 
+    @property
+    def phase(self) -> Phase:
+        """The search."""
+        return Phase.SEARCH
+
     def read(self) -> SearchTask:
         """Itself; its cases are made when it is judged."""
         return self
@@ -119,12 +131,14 @@ class JudgedTask(NamedTuple):
     Attributes:
         records: as `encode_records` makes them.
         losses: how many processes the backend lost over it.
+        spent: seconds of each part of the work.
         given_up: why the rest was not judged; "" where it was.
         unrecorded: processes that were lost over that, and that no record tells of.
     """
 
     records: bytes
     losses: LossTally
+    spent: dict[str, float]
     given_up: str = ""
     unrecorded: tuple[Loss, ...] = ()
 
@@ -166,15 +180,19 @@ class TaskJudge:
 
     def judged(self, task: Task) -> JudgedTask:
         """What comes of a task; raises CorpusError."""
-        before = tally_of(self.judge.backend)
-        records, given_up, unrecorded = [], "", tuple[Loss, ...]()
+        before, watch = tally_of(self.judge.backend), self.judge.watch
+        begin, records, given_up, unrecorded = time.perf_counter(), [], "", tuple[Loss, ...]()
         try:
             for record in self.records(task):
                 records.append(record)
         except GivenUp as reason:
             given_up, unrecorded = str(reason), reason.lost
+        with watch(Part.RECORD):
+            encoded = encode_records(records)
         losses = tally_of(self.judge.backend).since(before)
-        return JudgedTask(encode_records(records), losses, given_up, unrecorded)
+        spent = watch.taken()
+        spent[Part.OTHER.value] = time.perf_counter() - begin - sum(spent.values())
+        return JudgedTask(encoded, losses, spent, given_up, unrecorded)
 
     def _records(self, task: Task) -> Iterator[Record]:
         if isinstance(task, SearchTask):

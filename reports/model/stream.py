@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from dml_conformance.reports.model.costs import Costs
 from dml_conformance.reports.model.encoded import EncodedRecord, encodable_campaign, encodable_reason, encodable_record
 from dml_conformance.reports.model.records import Campaign, Ending, Record, Throughput
 
@@ -32,6 +33,9 @@ class Consumer:
 
     def throughput(self, row: Throughput) -> None:
         """Take one measurement; these follow the records."""
+
+    def costs(self, costs: Costs) -> None:
+        """Take where the time went, before the end, unless what was begun before went on."""
 
     def finish(self, ending: Ending) -> None:
         """Take the end, and close what is open; nothing comes after it."""
@@ -65,6 +69,10 @@ class FanOut(Consumer):
     def throughput(self, row: Throughput) -> None:
         for consumer in self._consumers:
             consumer.throughput(row)
+
+    def costs(self, costs: Costs) -> None:
+        for consumer in self._consumers:
+            consumer.costs(costs)
 
     def finish(self, ending: Ending) -> None:
         ending = replace(ending, reason=encodable_reason(ending.reason))

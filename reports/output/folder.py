@@ -27,6 +27,8 @@ CTRF, MARKDOWN = "ctrf.json", "summary.md"
 # What stands beside the reports for CI servers; a package has its own list of files and leaves these out.
 FOR_CI = (CTRF, MARKDOWN)
 FILES = (RESULTS, CERTIFICATE, JUNIT, REPORT, *FOR_CI)
+COSTS = "costs.csv"  # which certify adds where it makes no package
+KNOWN = (*FILES, COSTS)
 
 
 class OutputError(BadInputError):
@@ -84,7 +86,7 @@ class OutputFolder:
     """
 
     def __init__(
-        self, path: Path, *, replace: bool = False, resume: bool = False, known: Collection[str] = FILES
+        self, path: Path, *, replace: bool = False, resume: bool = False, known: Collection[str] = KNOWN
     ) -> None:
         self.path = path
         self._replace = replace

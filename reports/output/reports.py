@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.reports.model.costs import Costs
 from dml_conformance.reports.model.records import Campaign, Ending
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.output.folder import (
     CERTIFICATE,
+    COSTS,
     CTRF,
     JUNIT,
     MARKDOWN,
@@ -68,6 +70,7 @@ class ReportFolder(FanOut):
         self._output = output
         self._complete = complete
         self._conditions = dict(conditions or {})
+        self._costs: Costs | None = None
         results = output.folder / RESULTS
         self.begun = PartialRun(results, output.path)
         if output.is_resumed:
@@ -99,6 +102,10 @@ class ReportFolder(FanOut):
             raise damaged(self._output.path, error) from error
         super().start(before)
 
+    def costs(self, costs: Costs) -> None:
+        """Take where the time went; it is written beside the files for CI."""
+        self._costs = costs
+
     def finish(self, ending: Ending) -> None:
         """Write what is left and put the folder in its place.
 
@@ -109,6 +116,8 @@ class ReportFolder(FanOut):
         write_reports(self.summary, self._output.folder, self._output.path)
         if self._complete is None:
             write_for_ci(self.summary, self._output.folder, self._output.path)
+            if self._costs is not None:
+                _write({COSTS: self._costs.as_csv()}, self._output.folder, self._output.path)
         else:
             self._complete(self._output.folder)
         self._output.commit()

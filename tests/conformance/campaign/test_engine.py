@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import chain, groupby, islice, pairwise
@@ -16,17 +19,20 @@ from strength import mutants
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
+from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine, example_cases
 from dml_conformance.conformance.campaign.plan import OperatorPlan, Share
 from dml_conformance.conformance.judge import search as search_module
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import BLOCK_CASES
+from dml_conformance.reports.model.costs import Costs, Part
 from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.registry import operators
+from dml_conformance.spec.registry import families, operators
 from dml_conformance.strategies.boundaries import PLACEMENTS, boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
 from dml_conformance.strategies.scale import scale_cases
@@ -89,6 +95,34 @@ def test_every_phase_does_its_share(honest: list[Record]) -> None:
         assert found == {rule: level.label for rule, level in newest.items()}
     # Hypothesis stops early where there are fewer cases than that.
     assert max(searched.values()) == SMALL.search
+
+
+def test_a_campaign_tells_where_its_time_went() -> None:
+    """Of every phase and operator, and no more than there was."""
+
+    class Told(Consumer):
+        content = b""
+
+        def costs(self, costs: Costs) -> None:
+            self.content = costs.as_csv()
+
+    told, begin, used = Told(), time.perf_counter(), time.process_time()
+    certify(Engine(Judge(ReferenceBackend(), "mine"), OPERATORS, LEVELS, SMALL, 0), told)
+    taken = time.perf_counter() - begin
+    rows = list(csv.DictReader(io.StringIO(told.content.decode())))
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds, reverse=True)
+    assert min(seconds) >= 0
+    of_phases = {phase: {row["part"] for row in rows if row["phase"] == phase} for phase in (*Phase, "")}
+    every = {*Part} - {Part.START}
+    assert of_phases["boundaries"] == every
+    assert of_phases["throughput"] == {"measure"}
+    assert of_phases[""] == {"start"}
+    assert all(of_phases[phase] for phase in Phase)
+    assert {row["operator"] for row in rows} == {*OPERATORS, ""}
+    assert all(row["family"] == families().get(row["operator"], "") for row in rows)
+    spent = sum(seconds) - next(float(row["seconds"]) for row in rows if row["part"] == "start")
+    assert 0.5 * (time.process_time() - used) < spent < taken
 
 
 def test_an_honest_campaign(honest: list[Record]) -> None:

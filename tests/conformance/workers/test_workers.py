@@ -114,7 +114,7 @@ class Slow(Executor):
         pass
 
     def finish(self, name: str, size: int = 0) -> None:
-        self.futures[name][-1].set_result(TaskOutcome((JudgedTask(bytes(size), LossTally()),)))
+        self.futures[name][-1].set_result(TaskOutcome((JudgedTask(bytes(size), LossTally(), {}),)))
 
     def lose(self, name: str) -> None:
         self.futures[name][-1].set_exception(ProcessLost("died of SIGKILL", LossCause.KILLED))
