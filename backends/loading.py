@@ -23,6 +23,7 @@ from typing import Any, cast
 
 from dml_conformance.backends.base import Backend, Capabilities, check_claims
 from dml_conformance.spec.errors import BadInputError
+from dml_conformance.spec.registry import operators, why_unknown
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
@@ -176,6 +177,9 @@ def _made(factory: Any, device: str, name: str) -> Backend:
         check_claims(capabilities)
     except (ValueError, TypeError, AttributeError) as error:
         raise BackendError(f"backend {name!r}: capabilities().{error}") from error
+    for number, operator in enumerate(capabilities.operators):
+        if operator not in operators():
+            raise BackendError(f"backend {name!r}: capabilities().operators[{number}]: {why_unknown(operator)}")
     return cast(Backend, backend)
 
 

@@ -64,9 +64,14 @@ def operator(name: str) -> OperatorSpec:
     short = name.removeprefix("DML_OPERATOR_")
     if short in operators():
         return operators()[short]
-    close = difflib.get_close_matches(short, operators(), n=1)
+    raise KeyError(why_unknown(name))
+
+
+def why_unknown(name: str) -> str:
+    """What is told of an operator that DirectML has not, with the one that may be meant."""
+    close = difflib.get_close_matches(name.removeprefix("DML_OPERATOR_"), operators(), n=1)
     listed = "`dml-conformance operators` lists those of DirectML.h"
-    raise KeyError(f"unknown operator {name!r}; {f'did you mean {close[0]}?' if close else listed}")
+    return f"unknown operator {name!r}; {f'did you mean {close[0]}?' if close else listed}"
 
 
 @cache

@@ -64,6 +64,17 @@ OUTCOME_STYLES = {
 }
 
 
+class Terminal(Console):
+    """A console whose reader may go away. Rich would end the process with 1, which is said of what is not conformant.
+
+    Raises:
+        BrokenPipeError: from whatever prints; the reader has gone.
+    """
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 class Progress(Consumer):
     """A consumer that shows how far the run is: in a terminal a bar for each phase, elsewhere a line now and then.
 
@@ -79,7 +90,7 @@ class Progress(Consumer):
         planned: Mapping[Phase, int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._planned = dict(planned or {})
         self._clock = clock
         self._counts: dict[Phase, Verdicts] = {}
@@ -179,7 +190,7 @@ class Steps:
         console: Console | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._what = _fit(self._console, what)
         self._total = total
         self._unit = unit
@@ -264,7 +275,7 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
         console: where to; standard output if none is given.
         output: the folder that the reports are in, to be named at the end.
     """
-    console = console or Console()
+    console = console or Terminal()
     is_ascii = console.options.ascii_only
     symbols = {verdict: verdict.letter if is_ascii else verdict.symbol for verdict in CellVerdict}
     conformance = summary.conformance

@@ -298,3 +298,18 @@ def test_an_isolated_backend_says_the_same_of_its_claims(tmp_path: Path) -> None
     with pytest.raises(BackendError) as caught:
         IsolatedBackend(f"{bad}:Vendor")
     assert str(caught.value) == refusal(f"{bad}:Vendor")
+
+
+@pytest.mark.parametrize(
+    ("operator", "told"),
+    [
+        ("TIEL", "unknown operator 'TIEL'; did you mean TILE?"),
+        ("DML_OPERATOR_TILE", "unknown operator 'DML_OPERATOR_TILE'; did you mean TILE?"),
+        ("CONVOLVE_3D", "unknown operator 'CONVOLVE_3D'; `dml-conformance operators` lists those of DirectML.h"),
+    ],
+)
+def test_an_operator_that_does_not_exist_is_refused(operator: str, told: str, tmp_path: Path) -> None:
+    """Or nothing would be judged, without a word why."""
+    text = VENDOR.format(imports="").replace('("TILE",)', f'("TILE", "{operator}")')
+    file = write(tmp_path / "mine.py", text)
+    assert refusal(f"{file}:Vendor").endswith(f"capabilities().operators[1]: {told}")

@@ -14,7 +14,15 @@ from dml_conformance.reports.model.records import JUDGED_PHASES, Caches, Phase, 
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import CellVerdict, Summary
 from dml_conformance.reports.model.text import level_ranges, share_of_copy
-from dml_conformance.reports.views.console import LINE_INTERVAL, SHOWN_FAILURES, STYLES, Progress, Steps, print_summary
+from dml_conformance.reports.views.console import (
+    LINE_INTERVAL,
+    SHOWN_FAILURES,
+    STYLES,
+    Progress,
+    Steps,
+    Terminal,
+    print_summary,
+)
 
 
 def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: object) -> str:
@@ -23,6 +31,17 @@ def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: s
     print_summary(summary, Console(file=file, width=width, **options), output=output)
     file.flush()
     return raw.getvalue().decode(encoding)
+
+
+def test_a_reader_that_has_gone_is_no_verdict(faulty: Summary) -> None:
+    """Rich would end the process with 1, which says that something is not conformant."""
+
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        print_summary(faulty, Terminal(file=Closed()))
 
 
 @pytest.fixture(scope="module")
