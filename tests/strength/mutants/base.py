@@ -314,10 +314,14 @@ def main_output(desc: Any) -> Slot:
     return max(of_role(desc, is_output=True), key=lambda slot: slot.tensor.element_count)
 
 
+# Inputs that other outputs are computed from: who misreads them is right in the main one.
+UNREAD = dict.fromkeys(("BATCH_NORMALIZATION_GRAD", "ROI_ALIGN_GRAD"), ("InputTensor",))
+
+
 def source(desc: Any) -> Slot:
-    """The first input that the operator cannot do without; where it could do without each, the first."""
+    """The first input that the main output is computed from."""
     every = of_role(desc, is_output=False)
-    return next((slot for slot in every if not slot.field.optional), every[0])
+    return next(slot for slot in every if slot.field.name not in UNREAD.get(desc.operator, ()))
 
 
 def moves_bits(spec: OperatorSpec) -> bool:
