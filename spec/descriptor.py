@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
@@ -111,15 +111,19 @@ def _restored(operator: str, values: tuple[Any, ...]) -> OperatorDesc:
 
 def slots(desc: OperatorDesc) -> Iterator[Slot]:
     """The tensors that a descriptor has, in the order of the structure; missing ones are left out."""
-    for field in desc.fields:
-        if field.kind is TENSOR:
-            tensor = getattr(desc, field.attribute)
-            if tensor is not None:
-                yield Slot(field.attribute, field.name, field, tensor)
-        elif field.kind is TENSORS:
-            for n, tensor in enumerate(getattr(desc, field.attribute)):
+    for attribute, field in _tensor_fields(type(desc)):
+        found = getattr(desc, attribute)
+        if field.kind is TENSORS:
+            for n, tensor in enumerate(found):
                 if tensor is not None:
-                    yield Slot(f"{field.attribute}[{n}]", f"{field.name}[{n}]", field, tensor)
+                    yield Slot(f"{attribute}[{n}]", f"{field.name}[{n}]", field, tensor)
+        elif found is not None:
+            yield Slot(attribute, field.name, field, found)
+
+
+@cache
+def _tensor_fields(kind: type[OperatorDesc]) -> tuple[tuple[str, Field], ...]:
+    return tuple((field.attribute, field) for field in kind.fields if field.kind in (TENSOR, TENSORS))
 
 
 def inputs(desc: OperatorDesc) -> list[Slot]:

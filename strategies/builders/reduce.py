@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.reduce import FUNCTION, PLACES, REDUCE
 from dml_conformance.strategies.builders import LONG_AXES
@@ -75,9 +77,14 @@ class ReduceBuilder(ReductionBuilder):
 
 def _types(ctx: Context, function: Any) -> tuple[Types, ...]:
     """The types of input and output that a function takes, of those to choose from."""
-    table = REDUCE.table_at(max(ctx.level, REDUCE.introduced_in), function.name) or {}
-    inputs = [t for t in ctx.types[DATA] if t in table["InputTensor"].data_types]
-    outputs = [t for t in ctx.types["OutputTensor"] if t in table["OutputTensor"].data_types]
+    return _types_at(ctx.level, function, ctx.types[DATA], ctx.types["OutputTensor"])
+
+
+@cache
+def _types_at(level: Level, function: Any, of: tuple[DataType, ...], to: tuple[DataType, ...]) -> tuple[Types, ...]:
+    table = REDUCE.table_at(max(level, REDUCE.introduced_in), function.name) or {}
+    inputs = [t for t in of if t in table["InputTensor"].data_types]
+    outputs = [t for t in to if t in table["OutputTensor"].data_types]
     if function in PLACES:
         return tuple((of, to) for of in inputs for to in outputs)
     return tuple((data_type, data_type) for data_type in inputs if data_type in outputs)
