@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -40,8 +41,8 @@ MOST_DISTINCT = 2**16
 WHOLE = (RANDOM_BITS, IN_RANGE, *REGION_PATTERNS)
 # That runs which measure the same may differ by; what differs by more was disturbed.
 SPREAD = 0.2
-# How often something is measured until nothing disturbs it.
-ATTEMPTS = 3
+# How often something is measured until nothing disturbs it, unless it has taken so many seconds.
+ATTEMPTS, PATIENCE = 3, 0.5
 
 
 def _copy_by(operator: str, *attributes: object) -> Callable[[TensorDesc], OperatorDesc]:
@@ -106,9 +107,11 @@ def _rows(
         return
     for caches in states:
         found: Measurement | Record | None = None
+        begin = time.perf_counter()
         for _ in range(ATTEMPTS):
             found = meter.measured(timed, data_type, size, caches)
-            if not (isinstance(found, Measurement) and found.is_disturbed):
+            is_disturbed = isinstance(found, Measurement) and found.is_disturbed
+            if not is_disturbed or time.perf_counter() - begin > PATIENCE:
                 break
         if found is not None:
             yield found

@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from msgspec.structs import replace as replace_struct
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.timing import PATIENT, QUICK, SLOW, WarmUp, time_by_clock, time_steadily
+from dml_conformance.conformance.campaign import throughput
 from dml_conformance.conformance.campaign.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
 from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
@@ -509,7 +511,10 @@ def test_copies_that_differ_before_and_after_are_a_disturbance() -> None:
     assert all(Caveat.DISTURBED in row.caveats for row in timed(Throttled()))
 
 
-def test_what_was_disturbed_is_measured_again() -> None:
+@pytest.mark.parametrize(("patience", "times"), [(inf, 2), (0.0, 1)])
+def test_what_was_disturbed_is_measured_again(patience: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless it took long."""
+
     class Calming(Device):
         """Runs of a descriptor differ when it is measured for the first time."""
 
@@ -528,10 +533,11 @@ def test_what_was_disturbed_is_measured_again() -> None:
         def _slowness(self, run: int) -> float:
             return (1.0, 1.3, 1.6)[run % 3] if self.is_uneven else 1.0
 
+    monkeypatch.setattr(throughput, "PATIENCE", patience)
     backend = Calming()
     rows = timed(backend)
-    assert not any(Caveat.DISTURBED in row.caveats for row in rows)
-    assert set(backend.measured.values()) == {1, 2}  # copies by a kernel are taken as they are
+    assert all((Caveat.DISTURBED in row.caveats) is (times == 1) for row in rows)
+    assert set(backend.measured.values()) == {1, times}  # copies by a kernel are taken as they are
 
 
 def test_runs_that_differ_are_a_disturbance() -> None:
