@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +15,7 @@ from dml_conformance.spec.field_kinds import enumeration
 
 FUNCTION, MODE = enumeration("DML_REDUCE_FUNCTION"), enumeration("DML_INTERPOLATION_MODE")
 LARGEST = 2.0**20  # corner that is looked at
-MOST_AT_ONCE = 2**24  # samples
+MOST_AT_ONCE = 2**17  # samples
 
 
 class Samples(NamedTuple):
@@ -23,10 +24,12 @@ class Samples(NamedTuple):
     Attributes:
         first: the element below each, by region and sample.
         second: the one above.
-        weight: of the second.
+        weight: of the second; without interpolation there is none.
         is_in: which are not out of bounds.
         is_there: which there are, where others have more.
         number: how many an output element has, by region.
+        longest: how many there is room for of each output element.
+        is_linear: whether they lie between elements.
     """
 
     first: Tensor
@@ -35,36 +38,58 @@ class Samples(NamedTuple):
     is_in: Tensor
     is_there: Tensor
     number: Tensor
+    longest: int
+    is_linear: bool
+
+    @property
+    def sides(self) -> list[tuple[Tensor, Tensor]]:
+        """The elements next to each sample, and their weights."""
+        return [(self.first, 1 - self.weight), (self.second, self.weight)][: 1 + self.is_linear]
+
+    def cut(self, elements: slice) -> Samples:
+        """Those of some output elements."""
+        part = slice(elements.start * self.longest, elements.stop * self.longest)
+        return Samples(*(of[:, part] for of in self[:5]), *self[5:])
 
 
 def roi_align(desc: Any, tensors: Tensors) -> Tensors:
-    """Rows and columns of every region's samples are interpolated one after the other, some regions at once."""
+    """The samples of some channels and columns at once."""
     source, (height, width) = tensors["input_tensor"], desc.output_tensor.sizes[2:]
     count = checked(desc, tensors)
+    found = source.new_empty((count, source.shape[1], height, width))
     if source.is_meta:
-        return {"output_tensor": source.new_empty((count, source.shape[1], height, width))}
+        return {"output_tensor": found}
     rows, columns = samples_of(desc, tensors["roi_tensor"], source.shape[2:], (height, width))
     batch = in_range(tensors["batch_indices_tensor"].reshape(-1), source.shape[0])
-    step = max(MOST_AT_ONCE // max(source.shape[1] * rows.first.shape[1] * max(columns.first.shape[1], width), 1), 1)
-    parts = [
-        _part(desc, source[batch[some]], *(Samples(*(each[some] for each in of)) for of in (rows, columns)))
-        for some in (slice(at, at + step) for at in range(0, count, step))
-    ]
-    return {"output_tensor": torch.cat(parts).to(source.dtype)}
+    for channels, along in product(*parts_of(rows, columns, source.shape[1], width)):
+        found[:, channels, :, along] = _reduced(desc, source[:, channels], batch, rows, columns.cut(along))
+    return {"output_tensor": found}
 
 
-def _part(desc: Any, images: Tensor, rows: Samples, columns: Samples) -> Tensor:
-    """Of an image for each region."""
-    found = interpolated(interpolated(images.double(), rows, 2), columns, 3)
+def parts_of(rows: Samples, columns: Samples, channels: int, width: int) -> tuple[list[slice], list[slice]]:
+    """Parts of so many channels, and of so many columns of output elements. One of each has no more than `MOST_AT_ONCE`
+    samples, unless these are of one column."""
+    of_column = max(1, rows.first.numel() * columns.longest)
+    width_step = min(width, max(1, MOST_AT_ONCE // of_column))
+    channel_step = max(1, MOST_AT_ONCE // (of_column * width_step))
+    return _slices(channels, channel_step), _slices(width, width_step)
+
+
+def _slices(size: int, step: int) -> list[slice]:
+    return [slice(at, min(at + step, size)) for at in range(0, size, step)]
+
+
+def _reduced(desc: Any, images: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> Tensor:
+    """Of each region some columns."""
+    found = sampled(images, batch, rows, columns)
     is_in, is_there = (
         (one[:, :, None] & other[:, None])[:, None]
         for one, other in ((rows.is_in, columns.is_in), (rows.is_there, columns.is_there))
     )
     found = torch.where(is_in, found, desc.out_of_bounds_input_value)
-    height, width = desc.output_tensor.sizes[2:]
     is_mean = desc.reduction_function == FUNCTION.AVERAGE
     found = torch.where(is_there, found, 0.0 if is_mean else -torch.inf)
-    found = found.reshape(*found.shape[:2], height, -1, width, found.shape[3] // width)
+    found = found.reshape(*found.shape[:2], desc.output_tensor.sizes[2], rows.longest, -1, columns.longest)
     if not is_mean:
         return found.amax((3, 5))
     return found.sum((3, 5)) / (rows.number * columns.number)[:, None, None, None]
@@ -111,7 +136,8 @@ def _samples(desc: Any, start: Tensor, end: Tensor, size: int, output: int) -> S
     step = ((end - start) / all_samples)[:, None]
     place = (sample - of_output) * step + start[:, None] - getattr(desc, "input_pixel_offset", 0.5)
     inside = place.clamp(0, size - 1)
-    if desc.interpolation_mode == MODE.LINEAR:
+    is_linear = desc.interpolation_mode == MODE.LINEAR
+    if is_linear:
         below = inside.floor()
         weight = inside - below
     else:
@@ -120,15 +146,25 @@ def _samples(desc: Any, start: Tensor, end: Tensor, size: int, output: int) -> S
     first = below.long()
     is_in = (place >= -1) & (place <= size)
     is_there = (part < count[:, None]).repeat(1, output)
-    return Samples(first, (first + 1).clamp(max=size - 1), weight, is_in, is_there, count)
+    return Samples(first, (first + 1).clamp(max=size - 1), weight, is_in, is_there, count, longest, is_linear)
 
 
-def interpolated(images: Tensor, samples: Samples, d: int) -> Tensor:
-    """Images at the samples along a dimension, 2 or 3; where there is no weight, without the second element."""
-    view = (len(images), 1, -1, 1) if d == 2 else (len(images), 1, 1, -1)
-    first, second = (torch.take_along_dim(images, of.view(view), d) for of in (samples.first, samples.second))
-    weight = samples.weight.view(view)
-    return torch.where(weight == 0, first, first * (1 - weight) + second * weight)
+def sampled(images: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> Tensor:
+    """The image of each region at its samples; where there is no weight, without the second element."""
+
+    def between(of: Samples, take: Callable[[Tensor], Tensor], sizes: tuple[int, ...]) -> Tensor:
+        if not of.is_linear:
+            return take(of.first)
+        weight, first = of.weight.reshape(sizes), take(of.first)
+        return torch.where(weight == 0, first, first * (1 - weight) + take(of.second) * weight)
+
+    def along_height(x: Tensor) -> Tensor:
+        def taken(y: Tensor) -> Tensor:
+            return images[batch[:, None, None], :, y[:, :, None], x[:, None]].double()
+
+        return between(rows, taken, (len(batch), -1, 1, 1))
+
+    return between(columns, along_height, (len(batch), 1, -1, 1)).movedim(3, 1)
 
 
 def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
@@ -148,60 +184,79 @@ def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
         return {key: gradient.new_empty(size) for key, size in wanted.items()}
     rows, columns = samples_of(desc, regions, sizes[2:], tuple(gradient.shape[2:]))
     batch = in_range(tensors["batch_indices_tensor"].reshape(-1), sizes[0])
-    height, width = (of.first.shape[1] // size for of, size in zip((rows, columns), gradient.shape[2:], strict=True))
-    each = gradient.double().repeat_interleave(height, 2).repeat_interleave(width, 3)
-    there = (rows.is_there[:, :, None] & columns.is_there[:, None])[:, None]
-    inside = there & (rows.is_in[:, :, None] & columns.is_in[:, None])[:, None]
-    images = None if source is None else source.double()[batch]
-    if desc.reduction_function == FUNCTION.AVERAGE:
-        each = each / (rows.number * columns.number)[:, None, None, None]
-    else:
-        assert images is not None
-        values = torch.where(inside, interpolated(interpolated(images, rows, 2), columns, 3), -torch.inf)
-        parts = values.reshape(*values.shape[:2], -1, height, values.shape[3] // width, width)
-        blocks = parts.transpose(3, 4).flatten(4)
-        one = torch.zeros_like(blocks).scatter_(4, blocks.argmax(4, keepdim=True), 1.0)
-        each = each * one.reshape(*one.shape[:4], height, width).transpose(3, 4).reshape(values.shape)
-    each = torch.where(inside, each, 0.0)
-    outputs = {}
-    if "output_gradient_tensor" in wanted:
-        outputs["output_gradient_tensor"] = _scattered(each, batch, rows, columns, sizes).to(gradient.dtype)
+    outputs = {key: gradient.new_empty(size) for key, size in wanted.items()}
+    moved = torch.zeros((count, 4), dtype=torch.float64, device=gradient.device)
+    of_channels, of_columns = parts_of(rows, columns, sizes[1], gradient.shape[3])
+    for channels in of_channels:
+        images = None if source is None else source[:, channels]
+        spread = moved.new_zeros((sizes[0], channels.stop - channels.start, *sizes[2:]))
+        for along in of_columns:
+            some = columns.cut(along)
+            each = _of_samples(desc, gradient[:, channels, :, along].double(), images, batch, rows, some)
+            _scatter(spread, each, batch, rows, some)
+            if "output_roi_gradient_tensor" in wanted:
+                assert images is not None
+                moved += _corners(desc, each, images, batch, rows, columns, along)
+        if "output_gradient_tensor" in wanted:
+            outputs["output_gradient_tensor"][:, channels] = spread
     if "output_roi_gradient_tensor" in wanted:
-        assert images is not None
-        moved = _corners(desc, each, images, rows, columns)
         outputs["output_roi_gradient_tensor"] = moved.to(gradient.dtype).reshape(regions.shape)
     return outputs
 
 
-def _scattered(each: Tensor, batch: Tensor, rows: Samples, columns: Samples, sizes: tuple[int, ...]) -> Tensor:
-    """Gradients of samples, added up at the elements that they lie between."""
-    batches, channels, height, width = sizes
-    found = each.new_zeros((batches * height * width, channels))
-    for y, by_y in ((rows.first, 1 - rows.weight), (rows.second, rows.weight)):
-        for x, by_x in ((columns.first, 1 - columns.weight), (columns.second, columns.weight)):
+def _of_samples(
+    desc: Any, gradient: Tensor, images: Tensor | None, batch: Tensor, rows: Samples, columns: Samples
+) -> Tensor:
+    """The gradient of each sample: its share of an average, or all of it of the greatest one."""
+    each = gradient.repeat_interleave(rows.longest, 2).repeat_interleave(columns.longest, 3)
+    there = (rows.is_there[:, :, None] & columns.is_there[:, None])[:, None]
+    inside = there & (rows.is_in[:, :, None] & columns.is_in[:, None])[:, None]
+    if desc.reduction_function == FUNCTION.AVERAGE:
+        return torch.where(inside, each / (rows.number * columns.number)[:, None, None, None], 0.0)
+    assert images is not None
+    values = torch.where(inside, sampled(images, batch, rows, columns), -torch.inf)
+    parts = values.reshape(*values.shape[:2], -1, rows.longest, gradient.shape[3], columns.longest)
+    blocks = parts.transpose(3, 4).flatten(4)
+    one = torch.zeros_like(blocks).scatter_(4, blocks.argmax(4, keepdim=True), 1.0)
+    one = one.reshape(*one.shape[:4], rows.longest, columns.longest).transpose(3, 4).reshape(values.shape)
+    return torch.where(inside, each * one, 0.0)
+
+
+def _scatter(target: Tensor, each: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> None:
+    """Add gradients of samples to the elements that they lie between."""
+    channels, height, width = target.shape[1:]
+    planes = batch[:, None] * channels + torch.arange(channels, device=batch.device)
+    for y, by_y in rows.sides:
+        lines = planes[:, :, None] * height + y[:, None]
+        for x, by_x in columns.sides:
             weight = (by_y[:, :, None] * by_x[:, None])[:, None]
-            place = (batch[:, None, None] * height + y[:, :, None]) * width + x[:, None]
-            terms = torch.where(weight == 0, 0.0, each * weight)
-            found.index_add_(0, place.reshape(-1), terms.movedim(1, 3).reshape(-1, channels))
-    return found.reshape(batches, height, width, channels).movedim(3, 1)
+            place = lines[..., None] * width + x[:, None, None]
+            target.view(-1).index_add_(0, place.reshape(-1), torch.where(weight == 0, 0.0, each * weight).reshape(-1))
 
 
-def _corners(desc: Any, each: Tensor, images: Tensor, rows: Samples, columns: Samples) -> Tensor:
-    """How x1, y1, x2 and y2 move the result: samples move by as much as they are near to a corner."""
-    found = []
-    for of, d, other, scale in (
-        (columns, 3, rows, desc.spatial_scale_x),
-        (rows, 2, columns, desc.spatial_scale_y),
-    ):
-        line = interpolated(images, other, 5 - d)
-        view = (len(images), 1, 1, -1) if d == 3 else (len(images), 1, -1, 1)
-        step = torch.take_along_dim(line, of.second.view(view), d) - torch.take_along_dim(line, of.first.view(view), d)
-        count = of.first.shape[1]
-        place = torch.arange(count, device=each.device, dtype=each.dtype) - desc.output_pixel_offset
-        share = (place / count).view((1, *view[1:]))
-        moved = torch.where(each == 0, 0.0, each * step) * scale
-        found.append(((moved * (1 - share)).sum((1, 2, 3)), (moved * share).sum((1, 2, 3))))
-    (x1, x2), (y1, y2) = found
+def _corners(
+    desc: Any, each: Tensor, images: Tensor, batch: Tensor, rows: Samples, columns: Samples, along: slice
+) -> Tensor:
+    """How x1, y1, x2 and y2 move the result: samples move by as much as they are near to a corner.
+
+    Those of each gradient of a sample in some columns are added up.
+    """
+
+    def at(of: Samples, places: Tensor) -> Samples:
+        return of._replace(first=places, is_linear=False)
+
+    def moved(ends: list[Tensor], places: Tensor, count: int, scale: float) -> list[Tensor]:
+        by = torch.where(each == 0, 0.0, each * (ends[1] - ends[0])) * scale
+        share = (places - desc.output_pixel_offset) / count
+        return [(by * part).sum((1, 2, 3)) for part in (1 - share, share)]
+
+    some, before = columns.cut(along), along.start * columns.longest
+    across = torch.arange(before, before + each.shape[3], device=each.device, dtype=each.dtype)
+    down = torch.arange(each.shape[2], device=each.device, dtype=each.dtype)[:, None]
+    ends = [sampled(images, batch, rows, at(some, places)) for places in (some.first, some.second)]
+    x1, x2 = moved(ends, across, columns.first.shape[1], desc.spatial_scale_x)
+    ends = [sampled(images, batch, at(rows, places), some) for places in (rows.first, rows.second)]
+    y1, y2 = moved(ends, down, len(down), desc.spatial_scale_y)
     return torch.stack((x1, y1, x2, y2), 1)
 
 
