@@ -6,7 +6,9 @@ else exact. `values` has some right value of every element, and of an exact one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,8 @@ Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.float64]
 Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 Box = tuple[Any, ...]  # along each dimension of a tensor a slice of coordinates
+
+PART_ELEMENTS = 2**17  # that are looked at together
 
 # By bytes of an element: where a float of that width has its infinity.
 _INFINITY = {2: 0x7C00, 4: 0x7F800000, 8: 0x7FF0000000000000}
@@ -116,8 +120,33 @@ class Expectation(NamedTuple):
         return self.cut(tuple(slice(place, place + 1) for place in coordinates))
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
-        """All of it, as a single part."""
-        yield tuple(slice(0, size) for size in self.values.shape), self
+        """The boxes that it is compared by, of consecutive elements, and what is right of each."""
+        if self.values.size <= PART_ELEMENTS:
+            yield tuple(slice(0, size) for size in self.values.shape), self
+            return
+        for box in boxes(self.values.shape, PART_ELEMENTS):
+            yield box, self.cut(box)
+
+
+def boxes(sizes: Sequence[int], most: int, turn: int = 0) -> Iterator[Box]:
+    """Boxes that a tensor of these sizes is made of, each of consecutive elements, in order; where there is a turn,
+    none goes on after so many steps along the axis that it is made of parts along."""
+    axis, step = split(sizes, most)
+    whole = tuple(slice(0, size) for size in sizes[axis + 1 :])
+    turn = turn or sizes[axis]
+    for outer in product(*map(range, sizes[:axis])):
+        for first in range(0, sizes[axis], turn):
+            end = min(first + turn, sizes[axis])
+            for start in range(first, end, step):
+                along = slice(start, min(start + step, end))
+                yield (*(slice(place, place + 1) for place in outer), along, *whole)
+
+
+def split(sizes: Sequence[int], most: int) -> tuple[int, int]:
+    """Along which axis boxes of consecutive elements, of at most so many, follow each other; and their size there."""
+    axes = [axis for axis, size in enumerate(sizes) if size > 1 and prod(sizes[axis + 1 :]) <= most]
+    axis = axes[0] if axes else len(sizes) - 1
+    return axis, max(1, most // prod(sizes[axis + 1 :]))
 
 
 def in_order(elements: Bits, data_type: DataType) -> npt.NDArray[np.integer[Any]]:

@@ -26,6 +26,7 @@ from dml_conformance.backends.reference.floats import (
     Array,
     is_short,
     namespace,
+    narrow,
     nearest,
     outward,
     quiet,
@@ -752,8 +753,8 @@ class Enclosure:
 
         The nearest number to the exact value is right whatever else is.
         """
-        xp, of, kind = self.xp, FORMATS[data_type], getattr(self.xp, data_type.name.lower())
-        values, least, most = (xp.astype(part, kind) for part in (self.value, self.low, self.high))
+        xp, of = self.xp, FORMATS[data_type]
+        values, least, most = (narrow(xp, part, data_type) for part in (self.value, self.low, self.high))
         infinity = xp.full_like(values, inf)
         least = xp.where(xp.astype(least, xp.float64) < self.low, xp.nextafter(least, infinity), least)
         least = xp.where(self.low <= -of.beyond, -infinity, least)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import inf, prod
 from typing import Any
 
@@ -21,13 +20,12 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, with_tensors
-from dml_conformance.spec.expectation import Box, Expectation, Within
+from dml_conformance.spec.expectation import PART_ELEMENTS, Box, Expectation, Within, boxes, split
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.registry import operator
 from dml_conformance.spec.tensor import TensorDesc
 
-PART_ELEMENTS = 2**17
 # Elements of which it is kept what is right, where inputs repeat, so that it is computed once of each.
 MOST_KEPT = 2**21
 
@@ -222,27 +220,6 @@ def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> 
 def reach_of(name: str, data_type: DataType, profile: Profile) -> float:
     """The largest argument that an operator's bounds lie around the exact value for."""
     return min((PRIMITIVES[each].bound(profile, data_type).reach for each in operator(name).primitives), default=inf)
-
-
-def boxes(sizes: Sequence[int], most: int, turn: int = 0) -> Iterator[Box]:
-    """Boxes that a tensor of these sizes is made of, each of consecutive elements, in order; where there is a turn,
-    none goes on after so many steps along the axis that it is made of parts along."""
-    axis, step = split(sizes, most)
-    whole = tuple(slice(0, size) for size in sizes[axis + 1 :])
-    turn = turn or sizes[axis]
-    for outer in product(*map(range, sizes[:axis])):
-        for first in range(0, sizes[axis], turn):
-            end = min(first + turn, sizes[axis])
-            for start in range(first, end, step):
-                along = slice(start, min(start + step, end))
-                yield (*(slice(place, place + 1) for place in outer), along, *whole)
-
-
-def split(sizes: Sequence[int], most: int) -> tuple[int, int]:
-    """Along which axis boxes of consecutive elements, of at most so many, follow each other; and their size there."""
-    axes = [axis for axis, size in enumerate(sizes) if size > 1 and prod(sizes[axis + 1 :]) <= most]
-    axis = axes[0] if axes else len(sizes) - 1
-    return axis, max(1, most // prod(sizes[axis + 1 :]))
 
 
 def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:

@@ -391,11 +391,10 @@ def make_wrong(
         drawn = drawn & ~expected.one_of
     if not drawn.any():
         return
-    places = np.nonzero(drawn & right(poison, expected, data_type, allowed))
-    if not places[0].size:
+    drawn = drawn & right(poison, expected, data_type, allowed)
+    if not drawn.any():
         return
-    has_wrong = ~_holds_every_value(expected.cut(places), data_type)
-    places = tuple(along[has_wrong] for along in places)
+    places = np.nonzero(drawn & ~_holds_every_value(expected, data_type))
     for _ in range(DRAWS):
         if not places[0].size:
             return

@@ -10,12 +10,12 @@ from dml_conformance.backends.base import Backend, Bytes, Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.reference import expected_output, expected_parts
 from dml_conformance.backends.reference.operators import cut_of
-from dml_conformance.backends.reference.parts import LargeExpectation, boxes
+from dml_conformance.backends.reference.parts import LargeExpectation
 from dml_conformance.backends.timing import time_execution
 from dml_conformance.conformance.judge.memory import CaseMemory, Expected, OutputMemory, Sample, allowed_elements
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.case import Case, Placement
-from dml_conformance.spec.expectation import Box
+from dml_conformance.spec.expectation import Box, boxes
 from dml_conformance.spec.operator import Slot, outputs
 
 BOX = 1024  # elements that are looked at in one place

@@ -10,9 +10,8 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.layout import UNSIGNED, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal, quantized_between
-from dml_conformance.backends.reference.parts import boxes
 from dml_conformance.spec.accuracy import Profile
-from dml_conformance.spec.expectation import Expectation, Within
+from dml_conformance.spec.expectation import Expectation, Within, boxes
 
 PART = 2**18  # elements that are quantized together
 STEPS = 255.0
