@@ -43,7 +43,15 @@ from dml_conformance.strategies.values import OVERLAPPING, materialize
 
 LEVEL = Level.L6_4
 CUT = [name for name in operators() if cut_of(name) is not None]
-OF_PRODUCTS = {"CONVOLUTION", "GEMM", "ROI_ALIGN_GRAD", "MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
+OF_PRODUCTS = {
+    "CONVOLUTION",
+    "GEMM",
+    "ROI_ALIGN",
+    "ROI_ALIGN1",
+    "ROI_ALIGN_GRAD",
+    "MULTIHEAD_ATTENTION",
+    "MULTIHEAD_ATTENTION1",
+}
 
 
 PART_ELEMENTS = 5

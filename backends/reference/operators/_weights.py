@@ -18,7 +18,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
 from dml_conformance.backends.reference.floats import FORMATS, quiet, spacing
 from dml_conformance.backends.reference.sums import Losses
 from dml_conformance.spec.accuracy import Subnormals
-from dml_conformance.spec.expectation import Mask
+from dml_conformance.spec.expectation import PART_ELEMENTS, Mask
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -68,12 +68,33 @@ class Weights(NamedTuple):
             return numbers
         moved = np.moveaxis(numbers, d, 0)
         if self.lengths is not None:
-            moved = np.add.reduceat(moved, np.cumsum(self.lengths) - self.lengths, 0)
+            moved = added(moved, self.lengths, 0)
         found = np.zeros((self.size, *moved.shape[1:]))
         for places, weight in zip(self.places.T, weights.T, strict=True):
             if weight.any():
                 np.add.at(found, places, moved * weight.reshape(-1, *(1,) * (moved.ndim - 1)))
         return np.moveaxis(found, 0, d)
+
+    def within(self, start: int, stop: int) -> Weights:
+        """Of these places alone; what others would get comes to one place behind them, unless there are none."""
+        if (start, stop) == (0, self.size):
+            return self
+        is_here = (start <= self.places) & (self.places < stop)
+        return self._replace(size=stop - start + 1, places=np.where(is_here, self.places - start, stop - start))
+
+
+def run_starts(parts: Sequence[npt.NDArray[Any]]) -> Places:
+    """Where rows begin that are other than those before, in any of some arrays."""
+    changes = [(part[1:] != part[:-1]).any(1) for part in parts]
+    return np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(changes))))
+
+
+def added(numbers: Floats, lengths: Places, axis: int) -> Floats:
+    """Along an axis, of so many numbers each that follow each other the sum."""
+    if (lengths == 1).all():
+        return numbers
+    found: Floats = np.add.reduceat(numbers, np.cumsum(lengths) - lengths, axis)
+    return found
 
 
 def joined(blocks: Sequence[Weights]) -> Weights:
@@ -81,8 +102,7 @@ def joined(blocks: Sequence[Weights]) -> Weights:
     rows, lengths = [], []
     for block in blocks:
         parts: tuple[npt.NDArray[Any], ...] = block[1:6]
-        changes = [(part[1:] != part[:-1]).any(1) for part in parts]
-        first = np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(changes))))
+        first = run_starts(parts)
         rows.append([part[first] for part in parts])
         lengths.append(np.diff(first, append=len(block.places)))
     places, exact, low, high, near = map(np.concatenate, zip(*rows, strict=True))
@@ -153,6 +173,10 @@ def _terms(of: Weights) -> Floats:
 @quiet
 def gathered(evaluation: Evaluation, numbers: Any, rows: Weights, columns: Weights, rounded: int) -> Enclosure:
     """What samples have of images, the last two dimensions: the elements at their places times their weights."""
+    whole = numbers
+    if numbers.size > PART_ELEMENTS:
+        (rows, height), (columns, width) = map(_seen, (rows, columns))
+        numbers = numbers[..., height, width]
 
     def applied(part: Floats, which: str) -> Floats:
         for d, weights in ((-2, rows), (-1, columns)):
@@ -162,7 +186,13 @@ def gathered(evaluation: Evaluation, numbers: Any, rows: Weights, columns: Weigh
         return part
 
     count = np.multiply.outer(*((of.high > 0).sum(1).astype(np.float64) for of in (rows, columns)))
-    return weighted(evaluation, numbers, applied, count, [(rows, columns)], rounded, True)
+    return weighted(evaluation, numbers, applied, count, [(rows, columns)], rounded, True, whole)
+
+
+def _seen(of: Weights) -> tuple[Weights, slice]:
+    """The weights of those places alone that lie from the first to the last of all, and these."""
+    start, stop = int(of.places.min()), int(of.places.max()) + 1
+    return of.within(start, stop), slice(start, stop)
 
 
 def weighted(
@@ -173,6 +203,7 @@ def weighted(
     every: Sequence[Sequence[Weights]],
     rounded: int,
     is_open: bool,
+    whole: Any = None,
 ) -> Enclosure:
     """Sums of products of elements and weights.
 
@@ -184,10 +215,13 @@ def weighted(
         every: the weights that terms have, those of different ones apart.
         rounded: how many times a term is rounded.
         is_open: whether anything is right near what is not finite; else a sum of infinities is what it is.
+        whole: what the elements are some of; None if that is all.
     """
     x, is_finite = evaluation.of(numbers), np.isfinite(numbers)
-    finite = {id(part): np.where(is_finite, part, 0.0) for part in (x.value, x.low, x.high)}
-    ends = [finite[id(part)] for part in (x.value, x.low, x.high)]
+    ends = [x.value, x.low, x.high]
+    if not is_finite.all():
+        finite = {id(part): np.where(is_finite, part, 0.0) for part in ends}
+        ends = [finite[id(part)] for part in ends]
 
     def parts(part: Floats, which: str) -> tuple[Floats, Floats]:
         """The sums of what is positive, and of what is negative, without the sign."""
@@ -202,13 +236,14 @@ def weighted(
         low, high = least[0] - most[1], most[0] - least[1]
     magnitudes = most[0] + most[1]
     is_moved = (count <= 1) & all(((of.exact == 0) | (of.exact == 1)).all() for each in every for of in each)
-    whole = (low == high) & (is_moved | _are_whole(evaluation, ends[0], every, magnitudes))
+    whole = numbers if whole is None else whole
+    is_exact = (low == high) & (is_moved | _are_whole(evaluation, whole, every, magnitudes))
     assert evaluation.data_type is not None
     unit = spacing(np, magnitudes * (1.0 + count * FORMATS[evaluation.data_type].epsilon), evaluation.data_type)
     worst = np.maximum(count - 1, 0) * unit
     losses = Losses(worst, worst / 2, np.full_like(worst, inf), np.full_like(worst, inf))
     products = magnitudes * rounded if rounded else None
-    found = evaluation.total(value, low, high, most, count, losses, products=products, is_exact=whole)
+    found = evaluation.total(value, low, high, most, count, losses, products=products, is_exact=is_exact)
     found = Enclosure(evaluation, found.value, *_with_both_zeros(found.low, found.high), found.maybe_nan)
     return found if is_finite.all() else _with_infinities(found, numbers, applied, is_open)
 
@@ -218,7 +253,7 @@ def _with_both_zeros(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return np.where(low == 0, -0.0, low), np.where(high == 0, 0.0, high)
 
 
-def _are_whole(evaluation: Evaluation, numbers: Floats, every: Sequence[Sequence[Weights]], magnitudes: Floats) -> Mask:
+def _are_whole(evaluation: Evaluation, numbers: Any, every: Sequence[Sequence[Weights]], magnitudes: Floats) -> Mask:
     """Where all partial sums are multiples of a unit of all terms, and numbers of the type."""
     assert evaluation.data_type is not None
     of = FORMATS[evaluation.data_type]
@@ -229,11 +264,11 @@ def _are_whole(evaluation: Evaluation, numbers: Floats, every: Sequence[Sequence
     return np.asarray(is_whole | (magnitudes == 0))
 
 
-def _unit(numbers: Floats) -> float:
-    """The largest power of two that all numbers are multiples of."""
+def _unit(numbers: Any) -> float:
+    """The largest power of two that all finite numbers are multiples of."""
     least = inf
     for block in np.array_split(numbers.reshape(-1), numbers.size // 2**18 + 1):
-        parts, exponents = np.frexp(block[block != 0])
+        parts, exponents = np.frexp(block[(block != 0) & np.isfinite(block)].astype(np.float64))
         digits = (parts * 2.0**53).astype(np.int64)
         least = min(least, float(np.ldexp((digits & -digits).astype(np.float64), exponents - 53).min(initial=inf)))
     return least if least < inf else 1.0
