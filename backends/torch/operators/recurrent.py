@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -17,6 +17,9 @@ _FLOATS = ("input_tensor", "weight_tensor", "recurrence_tensor", "bias_tensor", 
 _OUTPUTS = ("output_sequence_tensor", "output_single_tensor")
 _CELLS = ("cell_mem_init_tensor", "peephole_tensor")
 _CELL_OUTPUT = "output_cell_single_tensor"
+# Along which dimension sequences stand beside each other.
+_BATCH = {"input_tensor": 2, "hidden_init_tensor": 2, "cell_mem_init_tensor": 2, "sequence_lengths_tensor": 3}
+MOST_AT_ONCE = 2**20
 
 
 class _Direction(NamedTuple):
@@ -86,7 +89,7 @@ _UNITS = {
 
 
 def recurrent(desc: Any, tensors: Tensors) -> Tensors:
-    """One direction after the other, one step of all sequences after the other, in FLOAT32."""
+    """One direction after the other, one step of many sequences after the other, in FLOAT32."""
     source, unit = tensors["input_tensor"], _UNITS[desc.operator]
     count = 2 if desc.direction == _DIRECTION.BIDIRECTIONAL else 1
     steps, size = source.shape[1], tensors["recurrence_tensor"].shape[3]
@@ -95,8 +98,8 @@ def recurrent(desc: Any, tensors: Tensors) -> Tensors:
         states = source.new_empty((steps, count, source.shape[2], size))
         found = (states, *(states[:1] for _ in unit.initial))
     else:
-        parts = zip(*(_direction(desc, tensors, n) for n in range(count)), strict=True)
-        found = tuple(torch.stack(each, 1).to(source.dtype) for each in parts)
+        blocks = [_states(desc, some, count) for some in _blocks(tensors, max(size * unit.gates, source.shape[3]))]
+        found = tuple(torch.cat(parts, 2) for parts in zip(*blocks, strict=True))
     outputs = dict(zip((*_OUTPUTS, _CELL_OUTPUT), found, strict=False))
     return {key: output for key, output in outputs.items() if getattr(desc, key) is not None}
 
@@ -120,6 +123,21 @@ def _check(desc: Any, tensors: Tensors, count: int, size: int) -> None:
         raise PlanError(f"{len(desc.activation_descs)} activations for {count} directions")
     if all(getattr(desc, key) is None for key in _OUTPUTS):
         raise PlanError("there is no output")
+
+
+def _blocks(tensors: Tensors, width: int) -> Iterator[Tensors]:
+    """The tensors of as many sequences as make no more than `MOST_AT_ONCE` elements, of so many in each step."""
+    _, steps, batch, _ = tensors["input_tensor"].shape
+    step = max(1, MOST_AT_ONCE // (steps * width))
+    for at in range(0, batch, step):
+        parts = {key: tensors[key].narrow(d, at, min(step, batch - at)) for key, d in _BATCH.items() if key in tensors}
+        yield {**tensors, **parts}
+
+
+def _states(desc: Any, tensors: Tensors, count: int) -> list[Tensor]:
+    """What all directions come to."""
+    parts = zip(*(_direction(desc, tensors, n) for n in range(count)), strict=True)
+    return [torch.stack(each, 1).to(tensors["input_tensor"].dtype) for each in parts]
 
 
 def _direction(desc: Any, tensors: Tensors, n: int) -> list[Tensor]:
