@@ -266,7 +266,7 @@ def _spread(
     whole = (*sizes[:2], *(stop - start + ((start, stop) != (0, size)) for start, stop, size in windows))
     count = np.zeros(whole)
     for n, weights in zip(known, every, strict=True):
-        count[batch[n]] += np.multiply.outer(*map(_terms, regions[n].samples, weights))
+        count[batch[n]] += np.multiply.outer(*map(_terms, regions[n].samples or (), weights))
 
     def applied(part: Floats, which: str) -> Floats:
         found = np.zeros(whole)
@@ -302,7 +302,7 @@ def _terms(samples: Samples, weights: Weights) -> Floats:
     """How many samples may have a weight at each place along a dimension."""
     lengths = np.broadcast_to(samples.lengths.repeat(samples.number)[:, None], weights.places.shape)
     has_weight = weights.high > 0
-    return np.bincount(weights.places[has_weight], lengths[has_weight], weights.size)
+    return np.bincount(weights.places[has_weight], lengths[has_weight], weights.size).astype(np.float64)
 
 
 def _shares(samples: Any, is_mean: bool) -> tuple[Weights, Weights]:

@@ -49,7 +49,8 @@ class Samples(NamedTuple):
     def cut(self, elements: slice) -> Samples:
         """Those of some output elements."""
         part = slice(elements.start * self.longest, elements.stop * self.longest)
-        return Samples(*(of[:, part] for of in self[:5]), *self[5:])
+        first, second, weight, is_in, is_there = (of[:, part] for of in self[:5])
+        return Samples(first, second, weight, is_in, is_there, self.number, self.longest, self.is_linear)
 
 
 def roi_align(desc: Any, tensors: Tensors) -> Tensors:
