@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.example_checks import named, storable
-from dml_conformance.documents.check.model import Remark, Remarks
+from dml_conformance.documents.check.model import Remarks, remark
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -103,8 +103,7 @@ def _of_example(subject: PageSubject, spec: OperatorSpec, example: WorkedExample
         decision = decide(_desc(spec, fields), HIGHEST)
     except FormError as error:
         path = error.where.removeprefix("desc.")
-        spot, expected = _spot(example, path), "a value of the field"
-        yield Remark("example-form", f"{example.number}/{path}", spot, error.problem, expected)
+        yield remark("example-form", f"{example.number}/{path}", _spot(example, path), found=error.problem)
         return
     yield from _rules(subject, example, decision)
     desc = _executable(spec, example, fields)
@@ -142,11 +141,10 @@ def _rules(subject: PageSubject, example: WorkedExample, decision: Decision) -> 
         rule, found = violation.rule, f"{violation.where}: {violation.found}"
         name, spot = rule.id.partition(".")[2], _spot(example, violation.where)
         if decision.outcome is Outcome.UNSPECIFIED:
-            expected, why = "nothing: whether this is valid is not settled", f"left open by erratum {rule.erratum}"
-            yield Remark("example-open", f"{example.number}/{name}", spot, found, expected, f"rule {rule.id}, {why}")
+            yield remark("example-open", f"{example.number}/{name}", spot, found=found, rule=rule)
         elif decision.outcome is Outcome.REJECT and name not in stated:
-            expected, why = rule.remedy or "a valid descriptor", f"rule {rule.id}: {rule.statement}"
-            yield Remark("example-rule", f"{example.number}/{name}", spot, found, expected, why)
+            remedy = rule.remedy or "a valid descriptor"
+            yield remark("example-rule", f"{example.number}/{name}", spot, found=found, expected=remedy, rule=rule)
 
 
 def _value_remarks(spec: OperatorSpec, example: WorkedExample, name: str, computed: Any, is_open: Any) -> Remarks:
@@ -159,18 +157,12 @@ def _value_remarks(spec: OperatorSpec, example: WorkedExample, name: str, comput
     where = f"{example.number}/{name}"
     if spec.index is not None and np.any(left_open):
         found = "an index of the example is out of range, or two are for one place, so elements of the output are open"
-        yield Remark(
-            "example-values",
-            where,
-            printed,
-            found,
-            "indices in range, each once",
-            "what comes of others is not specified",
-        )
+        expected, why = "indices in range, each once", "what comes of others is not specified"
+        yield remark("example-values", where, printed, found=found, expected=expected, why=why)
     elif cells:
         found, expected = (_cells_text(name, cells, values) for values in (wanted, computed))
         why = f"{spec.pseudocode}, computed from the inputs of the example"
-        yield Remark("example-values", where, printed, found, expected, why)
+        yield remark("example-values", where, printed, found=found, expected=expected, why=why)
 
 
 def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:
@@ -247,14 +239,8 @@ def _impossible(subject: PageSubject) -> Remarks:
         at = next((quoted for quoted in member.text if _LIST.search(quoted.english)), member.text[0])
         tensor, sizes = tensors[0], tuple(map(int, lists[0].split(",")))
         for violation in impossible_sizes(known.with_types(), tensor, sizes):
-            yield Remark(
-                "figure-impossible",
-                f"{member.name.english}/{violation.rule.id.partition('.')[2]}",
-                at,
-                f"{tensor}.Sizes {braces(sizes)}: {violation.found}",
-                violation.rule.remedy,
-                f"rule {violation.rule.id}: {violation.rule.statement}",
-            )
+            about = f"{member.name.english}/{violation.rule.id.partition('.')[2]}"
+            yield remark("figure-impossible", about, at, tensor=tensor, sizes=braces(sizes), violation=violation)
 
 
 def impossible_sizes(desc: OperatorDesc, tensor: str, sizes: tuple[int, ...]) -> Iterator[Violation]:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from dml_conformance.documents.check.formulas import Given, contains, number_of
-from dml_conformance.documents.check.model import Remark, Remarks, listed
+from dml_conformance.documents.check.model import Remark, Remarks, listed, remark
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -80,27 +80,27 @@ def _unreadable(example: WorkedExample) -> Remarks:
             found, expected = "no list of whole numbers", "sizes as numbers"
         else:
             continue
-        yield Remark("example-unreadable", f"{example.number}/{name}", value, found, expected)
+        yield remark("example-unreadable", f"{example.number}/{name}", value, found=found, expected=expected)
 
 
 def _labels(subject: PageSubject, example: WorkedExample) -> Remarks:
     """Tensors under another label than their own names, or those of another operator."""
     strange = _foreign(subject, example)
     if strange and not example.is_figure:
-        found = f"an example with {listed(tensor.label.text for tensor in example.example.tensors)}"
-        expected = f"one with {listed(subject.tensors)}"
-        yield Remark("example-operator", str(example.number), strange[0].label, found, expected)
+        printed = listed(tensor.label.text for tensor in example.example.tensors)
+        at, tensors = strange[0].label, listed(subject.tensors)
+        yield remark("example-operator", str(example.number), at, printed=printed, tensors=tensors)
     for tensor, meant in () if strange else example.mislabelled:
         label = tensor.label.english
         if label != tensor.field in subject.tensors:
             continue  # an element of an array of tensors
-        yield Remark(
+        yield remark(
             "example-label",
             f"{example.number}/{meant or label}",
             tensor.label,
-            f"{'another' if label in example.tensors else 'a'} tensor labelled {label}",
-            meant or f"one of {listed(subject.tensors)}",
-            "the tensors of the structure" + (", of which the example has no other" if meant else ""),
+            found=f"{'another' if label in example.tensors else 'a'} tensor labelled {label}",
+            expected=meant or f"one of {listed(subject.tensors)}",
+            more=", of which the example has no other" if meant else "",
         )
 
 
@@ -118,22 +118,15 @@ def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor
 
 def _attributes(subject: PageSubject, example: WorkedExample) -> Remarks:
     """Attributes that are no fields, and counts that are not the lengths of their arrays."""
-    expected = f"one of {listed(name for name, field in subject.fields.items() if not field.is_tensor)}"
+    known = listed(name for name, field in subject.fields.items() if not field.is_tensor)
     for name, value in example.attributes.items():
         if subject.fields and name not in subject.fields:
-            spot = named(name, value)
-            yield Remark("example-attribute", f"{example.number}/{name}", spot, f"a value for {name}", expected)
+            yield remark("example-attribute", f"{example.number}/{name}", named(name, value), name=name, known=known)
         counted_by = subject.fields[name].count_field if name in subject.fields else ""
         values, count = integers(value), example.attributes.get(counted_by)
         if values is not None and count is not None and count.value != len(values):
-            yield Remark(
-                "example-count",
-                f"{example.number}/{counted_by}",
-                named(counted_by, count),
-                f"{count.text}, {name} has {len(values)} entries",
-                str(len(values)),
-                f"{counted_by} is the length of {name}",
-            )
+            where, told = f"{example.number}/{counted_by}", {"count": count.text, "length": len(values)}
+            yield remark("example-count", where, named(counted_by, count), array=name, counted_by=counted_by, **told)
 
 
 def _tensors(example: WorkedExample) -> Remarks:
@@ -145,18 +138,17 @@ def _tensors(example: WorkedExample) -> Remarks:
         where = f"{example.number}/{name}"
         for part, value in tensor.properties.items():
             if part not in TENSOR_FIELDS:
-                spot, expected = named(f"{part}:", value), f"one of {listed(TENSOR_FIELDS)}"
-                yield Remark("example-property", f"{where}.{part}", spot, f"a value for {part}", expected)
+                spot, known = named(f"{part}:", value), listed(TENSOR_FIELDS)
+                yield remark("example-property", f"{where}.{part}", spot, name=part, known=known)
         said, sizes = example.data_types.get(name, ""), example.sizes.get(name)
         if said and tensor.data_type is not None and not is_data_type(said):
-            yield Remark("example-type", where, tensor.data_type, said, "a name of DML_TENSOR_DATA_TYPE")
+            yield remark("example-type", where, tensor.data_type, found=said)
         if sizes is None or tensor.values is None or tensor.values.value is None:
             continue
         filled = nesting(tensor.values.value)
         if filled is None or (1,) * (len(sizes) - len(filled)) + filled != sizes:
             found = "rows of unequal length" if filled is None else f"elements of sizes {braces(filled)}"
-            why = f"the sizes printed for {name}"
-            yield Remark("example-elements", where, tensor.values, found, braces(sizes), why)
+            yield remark("example-elements", where, tensor.values, found=found, expected=braces(sizes), tensor=name)
 
 
 def _missing(subject: PageSubject) -> Remarks:
@@ -208,8 +200,7 @@ def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remar
     """At its title, else at the label of its first tensor."""
     titles = (example.example.title, *(tensor.label for tensor in example.example.tensors))
     title = next((title.text for title in titles if title is not None), f"example {example.number}")
-    found, expected = f"nothing is printed for {name}", f"a value for {name}"
-    return Remark("example-missing", f"{example.number}/{name}", Spot(place, title), found, expected, why)
+    return remark("example-missing", f"{example.number}/{name}", Spot(place, title), name=name, why=why)
 
 
 def storable(value: Any, data_type: DataType) -> bool:
@@ -253,21 +244,16 @@ def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
     if wrong and not allowing:
         level, newest = list(subject.table_at.items())[-1]
         for name, prop, found, expected in wrong[level]:
-            spot, why = _property_spot(example.tensors[name], prop), f"the table of {newest.label}, and the lower ones"
-            yield Remark("example-table", f"{example.number}/{name}.{prop}", spot, found, expected, why)
+            where, spot = f"{example.number}/{name}.{prop}", _property_spot(example.tensors[name], prop)
+            yield remark("example-table", where, spot, found=found, expected=expected, table=newest.label)
     elif introduced is not None and wrong.get(introduced) and min(allowing) > introduced and not example.is_figure:
         first = wrong[introduced][0]
         of_them = "; ".join(
             f"{name} {'is' if prop == DATA_TYPE else 'has'} {found}" for name, prop, found, _ in wrong[introduced]
         )
-        yield Remark(
-            "example-level",
-            str(example.number),
-            _property_spot(example.tensors[first.tensor], first.property),
-            f"no descriptor of {subject.table_at[introduced].label}: {of_them}",
-            f"an example that holds from {introduced} on, or a word that it holds from {min(allowing)} on",
-            f"the operator was introduced in {introduced}",
-        )
+        spot, levels = _property_spot(example.tensors[first.tensor], first.property), (introduced, min(allowing))
+        table = subject.table_at[introduced].label
+        yield remark("example-level", str(example.number), spot, table=table, breaches=of_them, levels=levels)
 
 
 def _disagreement(subject: PageSubject) -> Remarks:
@@ -280,13 +266,13 @@ def _disagreement(subject: PageSubject) -> Remarks:
             odd = next((name for name in names if said[name] != said[names[0]]), None)
             if odd is None:
                 continue
-            yield Remark(
+            yield remark(
                 "example-constraint",
                 f"{example.number}/{odd}.{agreement.property}",
                 _property_spot(example.tensors[odd], agreement.property),
-                f"{odd}: {said[odd]}",
-                f"{said[names[0]]}, as for {names[0]}",
-                f"they must have the same {agreement.property}: {agreement.quoted.english}",
+                found=f"{odd}: {said[odd]}",
+                expected=f"{said[names[0]]}, as for {names[0]}",
+                agreement=agreement,
             )
 
 
@@ -316,9 +302,9 @@ def _outside(subject: PageSubject) -> Remarks:
                 within = [contains(interval, value, example.given) for interval in intervals]
                 if True in within or None in within:
                     continue
-                found = f"{value}, outside {_evaluated(intervals[0], example.given)}"
-                expected, why = f"a value in {intervals[0].text}", f"the section {name}"
-                yield Remark("example-range", f"{example.number}/{name}", named(name, printed), found, expected, why)
+                where, first = f"{example.number}/{name}", intervals[0]
+                told = {"value": value, "evaluated": _evaluated(first, example.given), "interval": first.text}
+                yield remark("example-range", where, named(name, printed), name=name, **told)
                 break
 
 
@@ -337,7 +323,7 @@ def _titles(example: WorkedExample) -> Remarks:
     wrong = [] if title is None else list(_wrong_claims(example, title.english))
     if title is not None and wrong:
         found = "; ".join(f"{item}, {name} is {value}" for item, name, value in wrong)
-        yield Remark("example-title", str(example.number), title, found, "a title that tells what the example has")
+        yield remark("example-title", str(example.number), title, found=found)
 
 
 def _wrong_claims(example: WorkedExample, title: str) -> Iterator[tuple[str, str, str]]:
@@ -372,13 +358,12 @@ def _comments(subject: PageSubject, example: WorkedExample) -> Remarks:
                 is_known = any(Counter(numbers) <= known for known in others) or tuple(numbers) in sizes
                 if others and not is_known:
                     where, spot = f"{example.number}/{name}", Spot(Place(number, 1), comment)
-                    yield Remark("example-comment", where, spot, found[0], "elements of another tensor")
+                    yield remark("example-comment", where, spot, found=found[0])
 
 
 def _formulas(subject: PageSubject) -> Remarks:
     """Examples whose sizes are not those that the printed formulas give."""
     for formula, place in subject.formulas:
-        cited = f"the formula in line {place.line}: {' '.join(formula.text.split())}"
         for example in subject.examples:
             sizes = example.sizes.get(formula.target)
             if sizes is None or not formula.names <= example.given.keys():
@@ -386,7 +371,6 @@ def _formulas(subject: PageSubject) -> Remarks:
             given, gives = formula.outcome(example.given, len(sizes))
             value = example.tensors[formula.target].sizes
             if given != sizes and value is not None:
-                spot = named(f"{formula.target}.Sizes", value)
-                found = f"the example has {braces(sizes)}, the formula gives {gives}"
-                where = f"{example.number}/{formula.target}"
-                yield Remark("example-formula", where, spot, found, "the same from both", cited)
+                where, spot = f"{example.number}/{formula.target}", named(f"{formula.target}.Sizes", value)
+                cited = {"line": place.line, "formula": " ".join(formula.text.split())}
+                yield remark("example-formula", where, spot, sizes=braces(sizes), gives=gives, **cited)

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from pathlib import PurePath
 
 from dml_conformance.documents.check.identifiers import name_meant
-from dml_conformance.documents.check.model import Fragment, Remark, Remarks, listed, misplaced, repeated
+from dml_conformance.documents.check.model import Fragment, Remarks, listed, misplaced, remark, repeated
 from dml_conformance.documents.check.subject import (
     Mention,
     PageSubject,
@@ -70,11 +70,11 @@ def _unreadable(subject: PageSubject) -> Remarks:
         is_of_figure = problem.id == "unreadable-example-line" and any(problem.place.line in lines for lines in figures)
         if problem.place not in elsewhere and not is_of_figure:
             spot = Spot(problem.place, problem.fragment)
-            yield Remark("unreadable", problem.id, spot, problem.what, "text that can be read")
+            yield remark("unreadable", problem.id, spot, problem=problem.what)
     for passage in subject.page.passages:
         left = _PLACEHOLDER.search(passage.quoted.english)
         if left is not None and passage.role != "cell":
-            yield Remark("text-unwritten", passage.section, passage.quoted, left[0], "a text")
+            yield remark("text-unwritten", passage.section, passage.quoted, found=left[0])
 
 
 def _structure(subject: PageSubject) -> Remarks:
@@ -91,11 +91,11 @@ def _structure(subject: PageSubject) -> Remarks:
     for where, spot in named.items():
         other = _STRUCTURE.search(spot.text.upper())
         if other is not None and other[0] != expected:
-            yield Remark("structure-name", where, spot, other[0], expected)
+            yield remark("structure-name", where, spot, found=other[0], expected=expected)
     for passage in page.passages:
         for match in () if passage.section == "front" else _VERSION_BEHIND.finditer(passage.quoted.english):
             right = f"DML_{match[1]}{match[2]}_OPERATOR_DESC"
-            yield Remark("structure-misspelt", match[0], passage.quoted, match[0], right)
+            yield remark("structure-misspelt", match[0], passage.quoted, found=match[0], expected=right)
 
 
 def _fields(subject: PageSubject) -> Remarks:
@@ -106,14 +106,13 @@ def _fields(subject: PageSubject) -> Remarks:
     page = subject.page
     described = {member.name.english for member in page.members}
     if not page.declarations and not subject.is_source:
-        found, expected = "no declaration of the structure that could be read", "a syntax block with the fields, their"
-        yield Remark("syntax-missing", "syntax", subject.top, found, f"{expected} types and their order")
+        yield remark("syntax-missing", "syntax", subject.top)
     yield from subject.misspelt
     for again in repeated(page.declarations, lambda declaration: declaration.name):
-        yield Remark("field-twice", again.name, again, "declared again", "one declaration", "the lines above it")
-    for name, declaration in ((d.name, d) for d in page.declarations):
-        if name not in described:
-            yield Remark("field-undescribed", name, declaration, "no section describes the field", f"a section {name}")
+        yield remark("field-twice", again.name, again, what="declared", one="declaration", above="lines above it")
+    for declaration in page.declarations:
+        if declaration.name not in described:
+            yield remark("field-undescribed", declaration.name, declaration, name=declaration.name)
 
 
 def _sections(subject: PageSubject) -> Remarks:
@@ -121,22 +120,19 @@ def _sections(subject: PageSubject) -> Remarks:
     page = subject.page
     declared = {declaration.name: declaration.type for declaration in page.declarations}
     for again in repeated(page.members, lambda member: member.name.english):
-        expected, about = "one section a field", f"members/{again.name.english}"
-        yield Remark("field-twice", about, heading_of(again), "described again", expected, "the sections")
+        about, at = f"members/{again.name.english}", heading_of(again)
+        yield remark("field-twice", about, at, what="described", one="section a field", above="sections")
     for member in page.members if declared else ():
         name, line, found = member.name.english, member.type_line, member.type
         if name not in declared:
-            unlike = "a section on a field that the structure does not have"
-            yield Remark("field-undeclared", name, heading_of(member), unlike, f"one of {listed(declared)}")
+            yield remark("field-undeclared", name, heading_of(member), fields=listed(declared))
         elif line is None:
-            yield Remark("field-type", name, heading_of(member), "no type line", f"a line with {declared[name]}")
+            expected = f"a line with {declared[name]}"
+            yield remark("field-type", name, heading_of(member), found="no type line", expected=expected)
         elif found is None or not same_type(found, declared[name]):
-            yield Remark("field-type", name, line, found or "no type", declared[name])
+            yield remark("field-type", name, line, found=found or "no type", expected=declared[name])
     headings = {member.name.english: heading_of(member) for member in reversed(page.members)}
-    in_order = [name for name in declared if name in headings]
-    for name, due in misplaced(in_order, lambda name: headings[name].place):
-        found = f"the section {name} stands where {due} is due"
-        yield Remark("field-order", name, headings[name], found, listed(in_order))
+    yield from misplaced("field-order", declared, headings)
 
 
 def _levels(subject: PageSubject) -> Remarks:
@@ -144,30 +140,25 @@ def _levels(subject: PageSubject) -> Remarks:
     for passage in subject.page.passages:
         for label in dict.fromkeys(levels_in(passage.quoted.english)):
             if level_of(label) is None:
-                found, expected = f"DML_FEATURE_LEVEL_{label}", f"a level from {LOWEST} to {HIGHEST}"
-                yield Remark("level-unknown", label, passage.quoted, found, expected)
+                yield remark("level-unknown", label, passage.quoted, label=label, lowest=LOWEST, highest=HIGHEST)
     if subject.introduced_in is None:
         at = subject.page.availability[0] if subject.page.availability else subject.top
-        expected = "the level that introduced the operator"
-        yield Remark("introduction-missing", "level", at, "no level is named", expected)
+        yield remark("introduction-missing", "level", at)
         return
     label, quoted = subject.introduced_in
     introduced, lowest = level_of(label), next(iter(subject.table_at), None)
     if introduced is None:
         return
     if lowest is not None and introduced != lowest:
-        expected = f"{lowest}, the level of the lowest table"
-        yield Remark("introduction-table", "level", quoted, f"introduced in {label}", expected)
+        yield remark("introduction-table", "level", quoted, label=label, lowest=lowest)
     for member in subject.page.members:
         for level, text in dict.fromkeys(levels_of(member)):
             about = f"{member.name.english}/{level}"
             # A value of an enumeration may be older than the operator.
             if level < introduced and _ENUMERATOR.search(text.english) is None:
-                found = f"{level}, where there was no such operator"
-                yield Remark("text-level-below", about, text, found, f"a level above {introduced}")
+                yield remark("text-level-below", about, text, level=level, introduced=introduced)
             elif level == introduced:
-                found = f"starting with {level}, where the operator itself starts"
-                yield Remark("text-level-idle", about, text, found, f"a level above {introduced}, or none")
+                yield remark("text-level-idle", about, text, level=level)
 
 
 def _unknown_names(subject: PageSubject) -> Remarks:
@@ -190,7 +181,7 @@ def _unknown_names(subject: PageSubject) -> Remarks:
                 expected = f"{field} with one of {listed(TENSOR_FIELDS)}"
             else:
                 continue
-            yield Remark("name-unknown", name, quoted, name, expected)
+            yield remark("name-unknown", name, quoted, found=name, expected=expected)
 
 
 def _is_of_other(tensor: str, text: str, subject: PageSubject) -> bool:
@@ -231,13 +222,13 @@ def _misspelt_names(subject: PageSubject) -> Remarks:
                 meant[word] = "" if is_right else name_meant(name, candidates, alike)
             is_marked = word in (*quoted.marked, *quoted.original_marked)
             if meant.get(word) and not (is_marked and _TENSOR_NAME.fullmatch(word.partition(".")[0])):
-                yield Remark("name-misspelt", word, quoted, word, meant[word])
+                yield remark("name-misspelt", word, quoted, found=word, expected=meant[word])
     formulas = [block for block in subject.page.code_blocks if block.role in ("formula", "pseudocode")]
     in_code = {word: block for block in reversed(formulas) for word in _CAMEL_CASE.findall(block.text)}
     for word, block in islice(in_code.items(), _MOST_NAMES):
         right = "" if word in (*known, *entries) else name_meant(word, subject.field_names, _ALIKE)
         if right:
-            yield Remark("name-misspelt", word, block, word, right)
+            yield remark("name-misspelt", word, block, found=word, expected=right)
 
 
 def _forward_passes(subject: PageSubject) -> Remarks:
@@ -248,8 +239,8 @@ def _forward_passes(subject: PageSubject) -> Remarks:
         for quoted in member.text:
             named = _OTHER_OPERATOR.search(quoted.english) if _FORWARD.search(quoted.english) else None
             if named is not None:
-                found, expected = f"the forward pass of {named[0]}", f"a text on {subject.page.operator}"
-                yield Remark("text-other-operator", member.name.english, quoted, found, expected)
+                told = {"other": named[0], "operator": subject.page.operator}
+                yield remark("text-other-operator", member.name.english, quoted, **told)
 
 
 def _unknown_enumerators(subject: PageSubject) -> Remarks:
@@ -265,7 +256,7 @@ def _unknown_enumerators(subject: PageSubject) -> Remarks:
             if name not in meant and len(meant) < _MOST_NAMES:
                 meant[name] = _enumerator_meant(name)
             if meant.get(name):
-                yield Remark("enumerator-unknown", name, at, name, meant[name])
+                yield remark("enumerator-unknown", name, at, found=name, expected=meant[name])
 
 
 @cache
@@ -307,14 +298,9 @@ def _unlike_properties(subject: PageSubject) -> Remarks:
                     others = list(takewhile(lambda other: other.field and other.property, mentioned[n:]))
                     unmatched = [prop for prop in own if prop.property not in {other.property for other in others}]
                     if len(own) > 1 and 0 < len(unmatched) < len(own):
-                        prop = unmatched[0].property
-                        yield Remark(
-                            "property-mismatch",
-                            f"{member.name.english}/{prop}",
-                            Spot(quoted.place, sentence if quoted.original is None else quoted.text),
-                            f"{prop} is held against {mention.field}.{mention.property}",
-                            f"{prop} against {mention.field}.{prop}",
-                        )
+                        about = f"{member.name.english}/{unmatched[0].property}"
+                        at = Spot(quoted.place, sentence if quoted.original is None else quoted.text)
+                        yield remark("property-mismatch", about, at, own=unmatched[0].property, other=mention)
                 if mention.field or (own and not _side_by_side(sentence[own[-1].end : mention.start])):
                     own = []
                 if not mention.field:

@@ -1,15 +1,14 @@
-"""What the checks of pages yield, and what each says should hold, in `checks.json`."""
+"""What the checks of pages yield; what each says should hold, and in what words, stands in `checks.json`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib import resources
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -81,11 +80,24 @@ class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     against: str = "itself"
 
 
+class _Entry(Check, frozen=True, forbid_unknown_fields=True):
+    """A check as `checks.json` has it: with what it says of a fault, in braces what a remark tells."""
+
+    found: str = "{found}"
+    expected: str = "{expected}"
+    because: str = ""
+
+
+@cache
+def _entries() -> dict[str, _Entry]:
+    written = resources.files("dml_conformance.documents.check").joinpath("checks.json").read_bytes()
+    return {entry.name: entry for entry in msgspec.json.decode(written, type=list[_Entry])}
+
+
 @cache
 def checks() -> dict[str, Check]:
     """All checks of pages, by name."""
-    written = resources.files("dml_conformance.documents.check").joinpath("checks.json").read_bytes()
-    return {check.name: check for check in msgspec.json.decode(written, type=list[Check])}
+    return {name: msgspec.convert(entry, Check, from_attributes=True) for name, entry in _entries().items()}
 
 
 class Fragment(Protocol):
@@ -98,48 +110,50 @@ class Fragment(Protocol):
     def text(self) -> str: ...
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(NamedTuple):
     """What a check found at one place.
 
     Attributes:
-        check: its name, by which `checks.json` has what should hold.
+        check: its name, by which `checks.json` has what should hold and what is said.
         subject: what it is about, the same on every translation and edition: `4_1/InputTensor`.
         at: what stands there, and where.
-        found: what the page says, in a few words.
-        expected: what should stand there.
-        why: where the expectation comes from; "" for what the check has for all of its remarks.
+        told: what stands in the wording of the check in braces, by name.
     """
 
     check: str
     subject: str
     at: Fragment
-    found: str
-    expected: str
-    why: str = ""
+    told: Mapping[str, object]
 
 
 Remarks = Iterator[Remark]
 
 
+def remark(check: str, subject: str, at: Fragment, **told: object) -> Remark:
+    """What a check found at one place, in its wording."""
+    return Remark(check, subject, at, told)
+
+
 def findings(page: Page, remarks: Iterable[Remark]) -> Iterator[PageFinding]:
     """Findings made of what is remarked on a page; two of a check on one subject are told apart by `#2`."""
     seen: Counter[str] = Counter()
-    for remark in remarks:
-        check = checks()[remark.check]
-        finding_id = f"{remark.check}:{page.operator}:{remark.subject}"
+    for check_name, subject, at, told in remarks:
+        check = _entries()[check_name]
+        finding_id = f"{check_name}:{page.operator}:{subject}"
         seen[finding_id] += 1
         if seen[finding_id] > 1:
             finding_id = f"{finding_id}#{seen[finding_id]}"
+        texts = (check.found, check.expected, check.because or check.why)
+        found, expected, why = (shortened(text.format_map(told), _LONGEST_WORDING) for text in texts)
         yield PageFinding(
             id=finding_id,
             severity=check.severity,
             path=page.path,
-            place=remark.at.place,
-            fragment=shortened(remark.at.text),
-            found=shortened(remark.found, _LONGEST_WORDING),
-            expected=shortened(remark.expected, _LONGEST_WORDING),
-            why=shortened(remark.why or check.why, _LONGEST_WORDING),
+            place=at.place,
+            fragment=shortened(at.text),
+            found=found,
+            expected=expected,
+            why=why,
             against=check.against,
             erratum=_explained_findings().get(finding_id, ""),
         )
@@ -172,7 +186,15 @@ def repeated(items: Iterable[T], name: Callable[[T], str]) -> Iterator[T]:
         seen.add(name(item))
 
 
-def misplaced(due: Sequence[T], place: Callable[[T], Place]) -> Iterator[tuple[T, T]]:
-    """The first thing that stands where another is due, with that other; nothing where all stand as they should."""
-    pairs = zip(sorted(due, key=place), due, strict=True)
-    return islice((pair for pair in pairs if pair[0] != pair[1]), 1)
+def misplaced(check: str, due: Iterable[str], at: Mapping[str, Fragment], within: str = "") -> Remarks:
+    """The first thing that stands where another is due; nothing where all that are there stand as they should.
+
+    Args:
+        due: names in the right order.
+        at: where they stand, as far as they do.
+        within: what the subject begins with.
+    """
+    in_order = [name for name in due if name in at]
+    found = sorted(in_order, key=lambda name: at[name].place)
+    for name, right in islice((pair for pair in zip(found, in_order, strict=True) if pair[0] != pair[1]), 1):
+        yield remark(check, f"{within}{name}", at[name], name=name, due=right, order=listed(in_order))

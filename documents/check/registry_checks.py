@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from dml_conformance.documents.check.formulas import FormulaError, Sizes, contains, given_by, number_of
-from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced
+from dml_conformance.documents.check.model import Remarks, listed, misplaced, remark
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -35,7 +35,6 @@ from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.cases import numbered_case
 
-_WHY = "the registry"
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]+")
 _MOST_CASES = 24  # that a formula is tried on
 _KINDS = {Role.INPUT: "Input", Role.OUTPUT: "Output"}
@@ -45,10 +44,7 @@ def registry_remarks(subject: PageSubject) -> Remarks:
     """What a page and the registry say otherwise, where the registry knows the operator."""
     spec = subject.spec
     if spec is None:
-        expected = "nothing; fields, levels, tables, intervals, and the rules and values of examples were not compared"
-        why = "the page was held against itself alone"
-        found = "an operator that the registry does not have"
-        yield Remark("unknown-operator", "operator", subject.top, found, expected, why)
+        yield remark("unknown-operator", "operator", subject.top)
         return
     yield from _fields(subject, spec)
     yield from _tables(subject, spec)
@@ -68,27 +64,23 @@ def _fields(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     for name in known.keys() - declared.keys() if declared else ():
         names = listed(dict.fromkeys(declaration.name for declaration in subject.declared))
         spot = Spot(subject.declared[0].place, names)
-        yield Remark("registry-field", name, spot, f"no field {name}", f"{known[name]} {name}")
+        yield remark("registry-field", name, spot, found=f"no field {name}", expected=f"{known[name]} {name}")
     for declaration in subject.declared:
         name, kind = declaration.name, known.get(declaration.name)
         if kind is None and declaration is declared[name]:
-            yield Remark("registry-field", name, declaration, f"a field {name}", ", ".join(known))
+            yield remark("registry-field", name, declaration, found=f"a field {name}", expected=", ".join(known))
         elif kind is not None and not same_type(kind, declaration.type):
-            yield Remark("registry-field-type", name, declaration, declaration.type, kind)
-    in_order = [name for name in known if name in declared]
-    for name, due in misplaced(in_order, lambda name: declared[name].place):
-        found = f"{name} where {due} is due"
-        yield Remark("registry-field-order", name, declared[name], found, ", ".join(in_order))
+            yield remark("registry-field-type", name, declaration, found=declaration.type, expected=kind)
+    yield from misplaced("registry-field-order", known, declared)
     fields = {field.name: field for field in spec.fields}
-    for name, field, declaration in (
-        (d.name, fields[d.name], d) for d in subject.page.declarations if d.name in fields
-    ):
-        if field.optional and not declaration.optional:
+    for declaration in subject.page.declarations:
+        name, field, count = declaration.name, fields.get(declaration.name), declaration.count_field
+        if field is not None and field.optional and not declaration.optional:
             found, expected = f"{name} without an annotation", f"_Maybenull_ {declaration.text}"
-            yield Remark("registry-annotation", name, declaration, found, expected)
-        if declaration.count_field and field.count_field and declaration.count_field != field.count_field:
-            found, expected = (f"_Field_size_({count})" for count in (declaration.count_field, field.count_field))
-            yield Remark("registry-annotation", f"{name}/count", declaration, found, expected)
+            yield remark("registry-annotation", name, declaration, found=found, expected=expected)
+        if field is not None and count and field.count_field and count != field.count_field:
+            found, expected = (f"_Field_size_({counting})" for counting in (count, field.count_field))
+            yield remark("registry-annotation", f"{name}/count", declaration, found=found, expected=expected)
 
 
 def _tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -103,18 +95,13 @@ def _tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     missing = sorted(set(spec.tables) - has) if is_whole else []
     is_older = not differing and all(level > newest for level in missing)
     for level in missing:
-        why = f"{_WHY}; an older edition would agree in everything older"
-        if is_older:
-            why = f"all that it has up to {newest} agrees: an older edition"
-        elif level < newest:
-            why = f"{_WHY}; an older edition would have it, since it has newer ones"
         check, heading = "older-edition" if is_older else "registry-table-missing", subject.page.tables[0].heading
-        yield Remark(check, level.label, heading, f"no table of {level}", f"a table of {level}", why)
+        older = "have it, since it has newer ones" if level < newest else "agree in everything older"
+        told = {"newest": newest, "more": f"; an older edition would {older}"}
+        yield remark(check, level.label, heading, table=level, expected=f"a table of {level}", **told)
     for level, table in subject.table_at.items():
         if level > max(spec.tables):
-            found, expected = f"a table of {level}", f"{max(spec.tables)} as the newest"
-            why = f"{_WHY}, which may be older than the page"
-            yield Remark("newer-edition", level.label, table.heading, found, expected, why)
+            yield remark("newer-edition", level.label, table.heading, level=level, newest=max(spec.tables))
 
 
 def _known_tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -122,11 +109,11 @@ def _known_tables(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     if subject.introduced_in is not None:
         label, quoted = subject.introduced_in
         if level_of(label) not in (None, spec.introduced_in):
-            yield Remark("registry-introduction", "level", quoted, f"introduced in {label}", spec.introduced_in.label)
+            yield remark("registry-introduction", "level", quoted, label=label, expected=spec.introduced_in)
     for level, table in subject.table_at.items():
         if level not in spec.tables and level < max(spec.tables):
-            expected = f"tables of {', '.join(map(str, spec.tables))}"
-            yield Remark("registry-table-unknown", level.label, table.heading, f"a table of {level}", expected)
+            tables = ", ".join(map(str, spec.tables))
+            yield remark("registry-table-unknown", level.label, table.heading, level=level, tables=tables)
 
 
 def _missing_in_variants(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -138,8 +125,8 @@ def _missing_in_variants(subject: PageSubject, spec: OperatorSpec) -> Remarks:
         functions = {name.rpartition("FUNCTION_")[2] for name in _CAPITALS.findall(variant)}
         known = [set(of) for function, of in spec.variants.items() if function in functions]
         for level in sorted(set.union(set(), *known) & has - tables.keys()):
-            found, expected = f"no table of {level} {variant}", f"a table of {level}, which its functions have"
-            yield Remark("registry-table-missing", f"{level} {variant}", first.heading, found, expected)
+            told = {"table": f"{level} {variant}", "expected": f"a table of {level}, which its functions have"}
+            yield remark("registry-table-missing", f"{level} {variant}", first.heading, **told, more="")
 
 
 def _known_rows(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -156,11 +143,12 @@ def _row(subject: PageSubject, field: Field, known: Support, table: LevelTable, 
     cell, kind, where = table.cell(row, "kind"), _KINDS[field.role], table.path(row)
     is_english = cell.original is not None or (subject.page.language or "").startswith("en")
     if row.kind not in (None, kind):
-        yield Remark("registry-kind", where, cell, row.kind or "", kind)
+        yield remark("registry-kind", where, cell, found=row.kind, expected=kind)
     elif row.kind and is_english and field.optional and not row.optional:
-        yield Remark("registry-kind", where, cell, row.kind, f"Optional {kind.lower()}")
+        yield remark("registry-kind", where, cell, found=row.kind, expected=f"Optional {kind.lower()}")
     for column, (found, expected) in _unlike(row, known).items():
-        yield Remark(f"registry-{column.replace('_', '-')}", where, table.cell(row, column), found, expected)
+        check = f"registry-{column.replace('_', '-')}"
+        yield remark(check, where, table.cell(row, column), found=found, expected=expected)
 
 
 def _unlike(row: LevelRow, known: Support) -> dict[str, tuple[str, str]]:
@@ -200,9 +188,8 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             bounding = (rule for rule in spec.own_rules if rule.category is Category.ATTRIBUTES)
             rules = [rule.id for rule in bounding if rule.source.section == field.name]
             words = ("allowed", "refused") if refused else ("refused", "allowed")
-            why = f"{_WHY}: rule {' and '.join(rules)}" if rules else _WHY
-            found, expected = f"{value} is {words[0]} with {shown}", f"{value} {words[1]}"
-            yield Remark("registry-range", field.name, intervals[0], found, expected, why)
+            told = {"value": value, "words": words, "rules": f": rule {' and '.join(rules)}" if rules else ""}
+            yield remark("registry-range", field.name, intervals[0], tensors=shown, **told)
 
 
 def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -219,9 +206,8 @@ def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             if computed != sizes:
                 values = {name: given[name] for name in sorted(formula.names)}
                 texts = (f"{name} {v if isinstance(v, int) else braces(v)}" for name, v in values.items())
-                what = ", ".join(texts)
-                spot = Spot(place, formula.text)
-                yield Remark("registry-formula", formula.target, spot, f"{gives} for {what}", braces(sizes))
+                told = {"gives": gives, "values": ", ".join(texts), "expected": braces(sizes)}
+                yield remark("registry-formula", formula.target, Spot(place, formula.text), **told)
                 break
 
 
@@ -273,8 +259,8 @@ def _agreements(subject: PageSubject, spec: OperatorSpec) -> Remarks:
             nearest = max(known, key=lambda names: len(tensors.intersection(names)))
             if tensors != set(nearest):
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
-                found = f"the same {prop} for {listed(first.tensors)}"
-                yield Remark("registry-agreement", prop, first.quoted, found, f"for {listed(nearest)}")
+                told = {"tensors": listed(first.tensors), "right": listed(nearest)}
+                yield remark("registry-agreement", prop, first.quoted, property=prop, **told)
 
 
 def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
@@ -296,5 +282,4 @@ def _unlisted(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     ):
         if prop not in listed and name in rules and max(map(len, groups.values())) > 1:
             at = subject.page.constraints[0] if subject.page.constraints else subject.top
-            found, why = f"nothing that is read as the same {prop}", f"{_WHY}; it may stand in the text of a field"
-            yield Remark("registry-agreement-unlisted", prop, at, found, rules[name].statement, why)
+            yield remark("registry-agreement-unlisted", prop, at, property=prop, expected=rules[name].statement)

@@ -15,10 +15,10 @@ from dml_conformance.documents.check.field_checks import field_remarks
 from dml_conformance.documents.check.model import (
     Check,
     PageFinding,
-    Remark,
     Severity,
     checks,
     findings,
+    remark,
 )
 from dml_conformance.documents.check.registry_checks import registry_remarks
 from dml_conformance.documents.check.subject import PageSubject, Spot, level_of
@@ -169,9 +169,9 @@ def _check(page: Page) -> list[PageFinding]:
     if left > 0:
         most_serious = sorted(found, key=lambda finding: [*Severity].index(finding.severity))
         more = f"{left:,} more findings, none more serious than those that are listed"
-        top = Spot(Place(1, 1), page.operator)
-        remark = Remark("more-findings", "findings", top, more, f"at most {MOST_FINDINGS:,}")
-        found = [*most_serious[:MOST_FINDINGS], *findings(page, [remark])]
+        told = {"found": more, "expected": f"at most {MOST_FINDINGS:,}"}
+        too_many = remark("more-findings", "findings", Spot(Place(1, 1), page.operator), **told)
+        found = [*most_serious[:MOST_FINDINGS], *findings(page, [too_many])]
     return _in_order(found)
 
 

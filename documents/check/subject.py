@@ -20,7 +20,7 @@ from dml_conformance.documents.check.formulas import (
     formula_in_prose,
 )
 from dml_conformance.documents.check.identifiers import name_meant
-from dml_conformance.documents.check.model import Remark
+from dml_conformance.documents.check.model import Remark, remark
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import (
     CodeBlock,
@@ -183,7 +183,8 @@ class PageSubject:
             free = tuple(field for field in known if field not in there)
             right = name if name in known else name_meant(name, free, _ALIKE) or name
             if right != name:
-                found.setdefault((part, name), Remark("field-misspelt", f"{part}/{right}", Spot(at, name), name, right))
+                told = {"found": name, "expected": right}
+                found.setdefault((part, name), remark("field-misspelt", f"{part}/{right}", Spot(at, name), **told))
             return right
 
         replace = msgspec.structs.replace

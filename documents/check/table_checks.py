@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise, product
 from typing import Any
 
-from dml_conformance.documents.check.model import Remark, Remarks, listed, misplaced, repeated
+from dml_conformance.documents.check.model import Remarks, listed, misplaced, remark, repeated
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
     DIMENSION_COUNT,
@@ -57,15 +57,13 @@ def cells_text(cells: Iterable[Quoted]) -> str:
 def table_remarks(subject: PageSubject) -> Remarks:
     """What the tables of a page contradict."""
     if not subject.page.tables:
-        expected = "a table for each level that changed something"
-        yield Remark("tables-missing", "tables", subject.top, "no table that could be read", expected)
+        yield remark("tables-missing", "tables", subject.top)
     for number, table in enumerate(subject.every_table, 1):
         if table.level is None:
             spot = Spot(table.heading.place, table.heading.text or subject.page.operator)
-            expected = "a heading with the level that it starts at"
-            yield Remark("table-level", str(number), spot, "a table under no level", expected)
+            yield remark("table-level", str(number), spot)
     for again in repeated(subject.tables, lambda table: table.label):
-        yield Remark("table-twice", again.label, again.heading, f"a second table of {again.label}", "one table a level")
+        yield remark("table-twice", again.label, again.heading, label=again.label)
     for each in subject.tables:
         yield from _header(each)
         yield from _rows(subject, each)
@@ -81,7 +79,7 @@ def _header(table: LevelTable) -> Remarks:
     if len(header) < cells:
         spot = Spot((header or (table.heading,))[0].place, cells_text(header) or table.heading.text)
         expected = ", ".join(COLUMN_WORDS[column] for column in columns)
-        yield Remark("table-header", table.label, spot, f"{len(header)} header cells over {cells} columns", expected)
+        yield remark("table-header", table.label, spot, headers=len(header), cells=cells, expected=expected)
 
 
 def _rows(subject: PageSubject, table: LevelTable) -> Remarks:
@@ -89,26 +87,22 @@ def _rows(subject: PageSubject, table: LevelTable) -> Remarks:
     tensors, width = listed(subject.tensors), _usual_width(table)
     for row in table.rows:
         if subject.tensors and row.tensor not in subject.tensors:
-            yield Remark("row-unknown", table.path(row), row.cells[0], f"a row for {row.tensor}", f"one of {tensors}")
+            yield remark("row-unknown", table.path(row), row.cells[0], tensor=row.tensor, tensors=tensors)
         for name, count in Counter(row.data_types or ()).items():
             if count > 1:
-                cell, expected = table.cell(row, "data_types"), "every type once; another one may be meant"
-                yield Remark("type-twice", f"{table.path(row)}/{name}", cell, f"{name}, {count} times", expected)
+                cell = table.cell(row, "data_types")
+                yield remark("type-twice", f"{table.path(row)}/{name}", cell, name=name, count=count)
         yield from _unreadable_cells(table, row)
         for cell in row.cells[width:]:
             found = f"{len(row.cells)} cells in a row"
-            yield Remark("cell-unreadable", f"{table.path(row)}/more", cell, found, f"{width} cells")
+            yield remark("cell-unreadable", f"{table.path(row)}/more", cell, found=found, expected=f"{width} cells")
     for again in repeated(table.rows, lambda row: row.tensor):
-        found = f"a second row for {again.tensor}"
-        yield Remark("row-twice", table.path(again), again.cells[0], found, "one row a tensor")
+        yield remark("row-twice", table.path(again), again.cells[0], tensor=again.tensor)
     for tensor in subject.tensors:
         if tensor not in table.row_of:
-            where, expected = f"{table.label}/{tensor}", f"a row for each of {tensors}"
-            yield Remark("row-missing", where, table.heading, f"no row for {tensor}", expected)
-    in_order = [table.row_of[tensor] for tensor in subject.tensors if tensor in table.row_of]
-    for row, due in misplaced(in_order, lambda row: row.place):
-        found = f"the row for {row.tensor} where that for {due.tensor} is due"
-        yield Remark("row-order", table.path(row), row.cells[0], found, listed(row.tensor for row in in_order))
+            yield remark("row-missing", f"{table.label}/{tensor}", table.heading, tensor=tensor, tensors=tensors)
+    first_cells = {tensor: row.cells[0] for tensor, row in table.row_of.items()}
+    yield from misplaced("row-order", subject.tensors, first_cells, f"{table.label}/")
 
 
 def _unreadable_cells(table: LevelTable, row: LevelRow) -> Remarks:
@@ -119,7 +113,7 @@ def _unreadable_cells(table: LevelTable, row: LevelRow) -> Remarks:
             spot = cell or Spot(row.place, cells_text(row.cells))
             found = "a lost cell" if cell is None else "a cell that cannot be read" if cell.text else "an empty cell"
             where = f"{table.path(row)}/{column}"
-            yield Remark("cell-unreadable", where, spot, found, COLUMN_WORDS[column], "the column")
+            yield remark("cell-unreadable", where, spot, found=found, expected=COLUMN_WORDS[column])
 
 
 def _usual_width(table: LevelTable) -> int:
@@ -135,8 +129,7 @@ def _idle_tables(subject: PageSubject) -> Remarks:
     for (_, lower), (level, higher) in (pair for tables in subject.series for pair in pairwise(tables.items())):
         has_rule = any(level in (rule.since, rule.until) for rule in rules)
         if _content(lower) == _content(higher) and not has_rule:
-            found = f"the table of {higher.label} says what that of {lower.label} does"
-            yield Remark("table-idle", higher.label, higher.heading, found, "what the level changed, or no table")
+            yield remark("table-idle", higher.label, higher.heading, higher=higher.label, lower=lower.label)
 
 
 def _content(table: LevelTable) -> dict[str, tuple[frozenset[int], frozenset[str]]]:
@@ -161,13 +154,15 @@ def _agreement(subject: PageSubject) -> Remarks:
         for row in rows[1:] if column else ():
             first, own = (set(getattr(one, column) or ()) for one in (rows[0], row))
             if first and own and first != own:
-                yield Remark(
+                yield remark(
                     "row-agreement",
                     f"{table.path(row)}/{agreement.property}",
                     table.cell(row, column),
-                    f"{told(own ^ first)} in the row of {row.tensor} or of {rows[0].tensor}, not in both",
-                    f"as for {rows[0].tensor}: {told(first)}",
-                    f"they must have the same {agreement.property}: {agreement.quoted.english}",
+                    tensor=row.tensor,
+                    first=rows[0].tensor,
+                    unlike=told(own ^ first),
+                    like=told(first),
+                    agreement=agreement,
                 )
 
 
@@ -181,9 +176,8 @@ def _texts(subject: PageSubject) -> Remarks:
             demanded = _demanded_types(subject, name, quoted)
             row = next((row for row in rows if demanded and demanded.isdisjoint(row.data_types or ())), None)
             if row is not None:
-                found, expected = types_text(demanded), f"the same as in the table: {types_text(row.data_types or ())}"
-                why = f"the row of {name} in line {row.place.line}"
-                yield Remark("row-text", name, quoted, f"{found} in the section", expected, why)
+                types = {"demanded": types_text(demanded), "types": types_text(row.data_types or ())}
+                yield remark("row-text", name, quoted, tensor=name, line=row.place.line, **types)
 
 
 def _demanded_types(subject: PageSubject, tensor: str, quoted: Quoted) -> set[str]:

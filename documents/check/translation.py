@@ -18,16 +18,12 @@ import re
 from collections import Counter
 
 from dml_conformance.documents.check.identifiers import C_TYPES, TENSOR_PROPERTIES, compact, plain, take_apart
-from dml_conformance.documents.check.model import Remark, Remarks, shortened
+from dml_conformance.documents.check.model import Remark, Remarks, remark, shortened
 from dml_conformance.documents.check.translation_text import NOTHING, changes
 from dml_conformance.documents.read.model import FieldSection, LevelRow, LevelTable, Page, Place, Quoted
 from dml_conformance.documents.read.tables import level_row
 from dml_conformance.spec.datatypes import DataType
 
-_WHY = {
-    "translation-lost-cell": "the English original of this cell",
-    "translation-lost-text": "the English original of this text",
-}
 _TYPE_WORDS = re.compile(r"[^\W\d]\w*|\*")
 
 
@@ -37,8 +33,8 @@ def translation_remarks(page: Page) -> list[Remark]:
 
 
 def _fault(check: str, subject: str, quoted: Quoted, found: str, expected: str) -> Remark:
-    why = _WHY.get(check, f"the English original: “{shortened(quoted.english)}”")
-    return Remark(check, subject, quoted, shortened(found), shortened(expected), why)
+    told = {"found": shortened(found), "expected": shortened(expected), "original": shortened(quoted.english)}
+    return remark(check, subject, quoted, **told)
 
 
 def _faults(page: Page) -> Remarks:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import string
 from collections.abc import Callable, Iterator
+from importlib import resources
 from typing import Any
 
 import msgspec
@@ -82,6 +86,24 @@ ALONE = {one.name: one for one in checks().values() if not one.name.startswith((
 
 def test_checks_have_statements_of_their_own() -> None:
     assert len({one.statement for one in checks().values()}) == len(checks().values())
+
+
+def test_a_remark_tells_what_the_wording_of_its_check_names() -> None:
+    """So none fails where it is found for the first time; what is unpacked into one is not looked at."""
+    folder = resources.files("dml_conformance.documents.check")
+    entries = {entry["name"]: entry for entry in msgspec.json.decode(folder.joinpath("checks.json").read_bytes())}
+    usual = {"found": "{found}", "expected": "{expected}", "because": ""}
+    remarked = set()
+    modules = [ast.parse(file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".py")]
+    for node in (node for module in modules for node in ast.walk(module)):
+        match node:
+            case ast.Call(func=ast.Name(id="remark"), args=[ast.Constant(value=str(name)), *_], keywords=keywords):
+                texts = (entries[name].get(part, text) for part, text in usual.items())
+                fields = (field for text in texts for _, field, _, _ in string.Formatter().parse(text) if field)
+                named, told = {re.split(r"[.[]", field)[0] for field in fields}, {keyword.arg for keyword in keywords}
+                assert told - {None} <= named if None in told else told == named, name
+                remarked.add(name)
+    assert len(remarked) > len(entries) / 2
 
 
 G, E, T, N = page_of("GATHER"), page_of("GATHER_ELEMENTS"), page_of("TILE"), page_of("GATHER_ND")
