@@ -28,7 +28,7 @@ from dml_conformance.documents.read.pieces import (
     shown,
 )
 from dml_conformance.documents.read.source import PageText
-from dml_conformance.documents.read.syntax import STRUCT_START, STRUCTURE, read_structure
+from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, read_structure
 
 _LONGEST_LINE = 20_000
 _LONGEST_HEADING = 100
@@ -109,7 +109,7 @@ class _PlainReader:
         self.structure_start = self.structure_end = -1
         self.names: frozenset[str] = frozenset()
         for number, line in enumerate(self.lines):
-            if STRUCT_START.match(line) and STRUCTURE.search(line):
+            if is_structure(line):
                 self.structure_start = number
                 self.structure_end = self._end_of_structure(number)
                 content = self._code_of(number, self.structure_end)
