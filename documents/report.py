@@ -1,22 +1,25 @@
-"""Findings on pages as SARIF 2.1.0, so that tools for code review show them in their place.
+"""Findings on pages as text, a line for each as compilers print them, and as SARIF for tools for code review.
 
-Source of the form: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard. Section numbers
+Source of that form: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard. Section numbers
 below are those of the standard.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.documents.check import CheckedPages
-from dml_conformance.documents.check.model import Check, PageFinding, Severity
+from dml_conformance.documents.check.model import Check, PageFinding, Severity, checks
 from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.model.text import count_of
 from dml_conformance.spec.errata import errata
 
+_LONGEST = 400
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "dmlConformanceFinding/v1"
@@ -27,6 +30,31 @@ _MEANING = {
 }
 
 Json = dict[str, Any]
+
+
+def finding_lines(finding: PageFinding) -> Iterator[str]:
+    """Where, how serious, and what; then what should hold, quotation, reason, erratum with its proposal, and id."""
+    where = f"{finding.path}:{finding.place.line}:{finding.place.column}"
+    yield f"{where}: {finding.severity}: {one_line(f'{finding.found}; expected {finding.expected}', _LONGEST)}"
+    details = {
+        "rule": checks()[finding.check].statement,
+        "quoted": finding.fragment if finding.fragment != finding.found else "",
+        "why": finding.why,
+        "erratum": f"{finding.erratum} (known): {errata()[finding.erratum].proposal}" if finding.erratum else "",
+        "finding": finding.id,
+    }
+    for name, text in details.items():
+        if text:
+            yield f"    {name:<7}  {one_line(text, _LONGEST)}"
+
+
+def count_line(checked: CheckedPages) -> str:
+    """`2 errors (1 known), 1 warning, 0 notes`."""
+    return ", ".join(
+        count_of(checked.counts[severity], severity)
+        + (f" ({checked.known[severity]} known)" if checked.known[severity] else "")
+        for severity in Severity
+    )
 
 
 def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
