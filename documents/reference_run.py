@@ -11,7 +11,8 @@ import numpy.typing as npt
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.spec.case import Recipe
-from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
+from dml_conformance.spec.examples import Example, flattened
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec, inputs, outputs
 from dml_conformance.strategies.values import NUMPY_TYPE, fill
 
 Reference = Callable[[OperatorDesc, Mapping[str, Binding]], Mapping[str, Any]]
@@ -30,14 +31,25 @@ class Computed(NamedTuple):
     open: npt.NDArray[np.bool_] | None
     is_bounded: bool
 
-    def tells(self, printed: npt.NDArray[Any]) -> bool:
-        """Whether enough is said to hold printed elements against it.
+    def printed(self, values: Any) -> npt.NDArray[Any]:
+        """Printed elements, nested or not, as an array like that of the computed ones."""
+        return np.array([*flattened(values)], self.elements.dtype).reshape(self.elements.shape)
 
-        Where all are open nothing is, unless they have intervals and what stands for these is what is printed.
+    def leaves_open(self, printed: npt.NDArray[Any], spec: OperatorSpec) -> bool:
+        """Whether too little is said to hold printed elements against it.
+
+        A choice between indices is open, or all elements are: unless they have intervals and what stands for these is
+        what is printed.
         """
-        if self.open is None or not np.all(self.open):
-            return True
-        return self.is_bounded and self.elements.tobytes() == printed.tobytes()
+        if self.open is None or (spec.index is None and not np.all(self.open)):
+            return False
+        return spec.index is not None or not self.is_bounded or self.elements.tobytes() != printed.tobytes()
+
+    def differing(self, printed: npt.NDArray[Any]) -> list[tuple[int, ...]]:
+        """The cells in which something else is printed than is computed, but for open ones."""
+        unlike = printed != self.elements
+        cells = np.argwhere(unlike if self.open is None else unlike & ~self.open)
+        return [tuple(map(int, cell)) for cell in cells]
 
 
 def run_reference(
@@ -65,12 +77,13 @@ def run_reference(
         if is_open is not None and within is not None:  # of an interval of one number nothing is open
             known = (within.low == within.high) & (within.nan is None or ~within.nan)
             is_open = is_open & ~known if result.free is None else is_open & (~known | result.free)
-            is_open = is_open if is_open.any() else None
         is_bounded = not any(mask is not None and mask.any() for mask in (result.one_of, result.free))
-        found[slot.name] = Computed(elements.reshape(slot.tensor.sizes), is_open, is_bounded)
+        left = is_open if is_open is not None and is_open.any() else None
+        found[slot.name] = Computed(elements.reshape(slot.tensor.sizes), left, is_bounded)
     return found
 
 
-def explicit(values: Mapping[str, Any]) -> dict[str, Recipe]:
-    """Recipes for the elements of tensors, row-major, by slot."""
-    return {name: Recipe("explicit", values=tuple(elements)) for name, elements in values.items()}
+def run_example(example: Example, desc: OperatorDesc, reference: Reference | None = None) -> dict[str, Computed]:
+    """The output tensors of a descriptor on the elements that an example prints for its inputs, which must be all."""
+    data = {slot.key: Recipe("explicit", values=example.elements(slot.name)) for slot in inputs(desc)}
+    return run_reference(desc, data, reference)

@@ -8,7 +8,7 @@ from itertools import count, takewhile
 from typing import Any
 
 import msgspec
-import numpy as np
+import numpy.typing as npt
 
 from dml_conformance.documents.check.example_checks import named, storable
 from dml_conformance.documents.check.model import Remarks, remark
@@ -23,12 +23,13 @@ from dml_conformance.documents.check.subject import (
     integers,
 )
 from dml_conformance.documents.check.table_checks import is_data_type
-from dml_conformance.documents.reference_run import explicit, run_reference
-from dml_conformance.spec.examples import examples, flattened, nesting
+from dml_conformance.documents.read.model import Value
+from dml_conformance.documents.reference_run import Computed, run_example
+from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, slots, with_tensors
+from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, slots, with_tensors
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
@@ -107,10 +108,11 @@ def _of_example(subject: PageSubject, spec: OperatorSpec, example: WorkedExample
         return
     yield from _rules(subject, example, decision)
     desc = _executable(spec, example, fields)
-    if desc is not None and _filled(example, desc):
-        elements = {slot.key: _printed(example, slot.name) for slot in inputs(desc)}
-        for name, result in run_reference(desc, explicit(elements)).items():
-            yield from _value_remarks(spec, example, name, result.elements, result.open)
+    printed = {name: tensor.values for name, tensor in example.tensors.items() if tensor.values is not None}
+    values = {name: elements.value for name, elements in printed.items() if isinstance(elements.value, list)}
+    if desc is not None and _filled(values, desc):
+        for name, result in run_example(Example(spec.name, "", fields, values), desc).items():
+            yield from _value_remarks(spec, f"{example.number}/{name}", printed[name], result)
 
 
 def _spot(example: WorkedExample, path: str) -> Spot:
@@ -147,32 +149,22 @@ def _rules(subject: PageSubject, example: WorkedExample, decision: Decision) -> 
             yield remark("example-rule", f"{example.number}/{name}", spot, found=found, expected=remedy, rule=rule)
 
 
-def _value_remarks(spec: OperatorSpec, example: WorkedExample, name: str, computed: Any, is_open: Any) -> Remarks:
-    """Where the printed output is not what is computed: an array, and which of its elements are open."""
-    printed = example.tensors[name].values
-    assert printed is not None
-    wanted = np.array(_printed(example, name), computed.dtype).reshape(computed.shape)
-    left_open = np.zeros(computed.shape, np.bool_) if is_open is None else is_open
-    cells = [tuple(map(int, at)) for at in np.argwhere((computed != wanted) & ~left_open)]
-    where = f"{example.number}/{name}"
-    if spec.index is not None and np.any(left_open):
+def _value_remarks(spec: OperatorSpec, where: str, printed: Value, result: Computed) -> Remarks:
+    """Where a printed output is not what is computed."""
+    wanted = result.printed(printed.value)
+    cells = result.differing(wanted)
+    if spec.index is not None and result.open is not None:
         found = "an index of the example is out of range, or two are for one place, so elements of the output are open"
         expected, why = "indices in range, each once", "what comes of others is not specified"
         yield remark("example-values", where, printed, found=found, expected=expected, why=why)
     elif cells:
-        found, expected = (_cells_text(name, cells, values) for values in (wanted, computed))
+        name = where.partition("/")[2]
+        found, expected = (_cells_text(name, cells, values) for values in (wanted, result.elements))
         why = f"{spec.pseudocode}, computed from the inputs of the example"
         yield remark("example-values", where, printed, found=found, expected=expected, why=why)
 
 
-def _printed(example: WorkedExample, tensor: str) -> tuple[Any, ...]:
-    """The printed elements of a tensor, row-major."""
-    values = example.tensors[tensor].values
-    assert values is not None
-    return tuple(flattened(values.value))
-
-
-def _cells_text(name: str, cells: list[tuple[int, ...]], values: Any) -> str:
+def _cells_text(name: str, cells: list[tuple[int, ...]], values: npt.NDArray[Any]) -> str:
     """`OutputTensor[0,1] = 8, ...`: the values at the cells that differ."""
     named = [f"{name}[{','.join(map(str, cell))}] = {values[cell].item():g}" for cell in cells[:_MOST_CELLS]]
     more = len(cells) - len(named)
@@ -204,21 +196,18 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
     return None
 
 
-def _filled(example: WorkedExample, desc: OperatorDesc) -> bool:
+def _filled(values: Mapping[str, Any], desc: OperatorDesc) -> bool:
     """Whether every tensor is printed with as many storable elements as it has: so big is what is computed, too.
 
     Strides may still spread them over any amount of memory; that is bounded here.
     """
-    for slot in slots(desc):
-        tensor = slot.tensor
-        printed = None if slot.name not in example.tensors else example.tensors[slot.name].values
-        if printed is None or nesting(printed.value) != tensor.sizes or tensor.data_type not in NUMPY_TYPE:
-            return False
-        if tensor.total_tensor_size_in_bytes > _MOST_BYTES:
-            return False
-        if not all(storable(value, tensor.data_type) for value in flattened(printed.value)):
-            return False
-    return True
+    return all(
+        slot.tensor.data_type in NUMPY_TYPE
+        and nesting(values.get(slot.name)) == slot.tensor.sizes
+        and slot.tensor.total_tensor_size_in_bytes <= _MOST_BYTES
+        and all(storable(value, slot.tensor.data_type) for value in flattened(values[slot.name]))
+        for slot in slots(desc)
+    )
 
 
 def _impossible(subject: PageSubject) -> Remarks:

@@ -8,10 +8,10 @@ import numpy as np
 
 from dml_conformance.documents.check.computed_checks import impossible_sizes
 from dml_conformance.documents.consistency.model import ConsistencyCheck, Found, Standard
-from dml_conformance.documents.reference_run import explicit, run_reference
+from dml_conformance.documents.reference_run import run_example
 from dml_conformance.spec.examples import nesting
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import Misfit, inputs, outputs, slots
+from dml_conformance.spec.operator import Misfit, outputs, slots
 from dml_conformance.spec.tensor import braces, elements_overlap, packed_strides, product, span_in_elements
 from dml_conformance.spec.validator import Outcome, decide
 
@@ -63,23 +63,18 @@ def _values(standard: Standard) -> Found:
             continue
         if any(slot.name not in example.values for slot in slots(desc)):
             continue  # it shows some tensors only
-        elements = {slot.key: example.elements(slot.name) for slot in inputs(desc)}
         try:
-            results = run_reference(desc, explicit(elements), standard.reference)
+            results = run_example(example, desc, standard.reference)
         except Exception as error:
             yield f"{example.id}:values", f"the reference fails: {type(error).__name__}: {error}"
             continue
         for name, result in results.items():
-            computed, is_open = result.elements, result.open
-            wanted = np.array(example.elements(name), computed.dtype).reshape(computed.shape)
-            if is_open is not None and (example.spec.index is not None or not result.tells(wanted)):
+            printed = result.printed(example.values[name])
+            if result.leaves_open(printed, example.spec):
                 yield f"{example.id}:values", "the reference leaves elements open"
-                continue
-            known = np.ones(computed.shape, np.bool_) if is_open is None else ~is_open
-            if computed[known].tobytes() != wanted[known].tobytes():
-                gives = computed.reshape(-1).tolist()
-                printed = wanted.reshape(-1).tolist()
-                yield f"{example.id}:values", f"the reference gives {gives}, the page {printed}"
+            elif result.differing(printed):
+                gives, prints = (array.reshape(-1).tolist() for array in (result.elements, printed))
+                yield f"{example.id}:values", f"the reference gives {gives}, the page {prints}"
 
 
 def _illustrations(standard: Standard) -> Found:

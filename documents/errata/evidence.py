@@ -18,11 +18,11 @@ from dml_conformance.documents.errata.model import (
     LibraryBehaviour,
     LibraryRecord,
 )
-from dml_conformance.documents.reference_run import Computed, explicit, run_reference
+from dml_conformance.documents.reference_run import Computed, run_example, run_reference
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
-from dml_conformance.spec.examples import Example, examples, flattened
+from dml_conformance.spec.examples import Example, examples
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
@@ -90,10 +90,8 @@ def _of_example(example: Example) -> Exhibit:
     descriptor = {"type": example.spec.dml_name, "desc": example.desc}
     if level is None or printed is None or corrected is None:
         return _untyped(example, descriptor)
-    read = inputs(corrected)
     printed_all = all(slot.name in example.values for slot in slots(corrected))
-    elements = {slot.key: example.elements(slot.name) for slot in read if printed_all}
-    results = run_reference(corrected, explicit(elements)) if printed_all else {}
+    results = run_example(example, corrected) if printed_all else {}
     return _exhibit(
         example.id,
         level,
@@ -101,7 +99,7 @@ def _of_example(example: Example) -> Exhibit:
         descriptor,
         corrections=example.corrections,
         corrected_decision=decide(corrected, level).outcome if example.corrections else None,
-        inputs={slot.name: example.values[slot.name] for slot in read if slot.name in example.values},
+        inputs={s.name: example.values[s.name] for s in inputs(corrected) if s.name in example.values},
         computed={name: _shown(result) for name, result in results.items()},
         as_printed=all(_is_printed(example, name, result) for name, result in results.items()),
         library=_recorded(printed, level),
@@ -109,15 +107,9 @@ def _of_example(example: Example) -> Exhibit:
 
 
 def _is_printed(example: Example, output: str, result: Computed) -> bool:
-    """Whether the page prints what is computed.
-
-    An open element fits all but a choice between indices; where all are open, it takes what `Computed.tells` says.
-    """
-    printed = np.array(example.elements(output), result.elements.dtype).reshape(result.elements.shape)
-    pairs = zip(flattened(_shown(result)), flattened(example.values[output]), strict=True)
-    return result.tells(printed) and all(
-        ours == theirs or (ours is None and example.spec.index is None) for ours, theirs in pairs
-    )
+    """Whether the page prints what is computed."""
+    printed = result.printed(example.values[output])
+    return not result.leaves_open(printed, example.spec) and not result.differing(printed)
 
 
 def _untyped(example: Example, descriptor: dict[str, Any]) -> Exhibit:
