@@ -12,23 +12,15 @@ from dml_conformance.documents.check.computed_checks import computed_remarks
 from dml_conformance.documents.check.differences import PageDifference, differences
 from dml_conformance.documents.check.example_checks import example_remarks
 from dml_conformance.documents.check.field_checks import field_remarks
-from dml_conformance.documents.check.model import (
-    Check,
-    PageFinding,
-    Severity,
-    checks,
-    findings,
-    remark,
-)
+from dml_conformance.documents.check.model import Check, PageFinding, Severity, checks, findings
 from dml_conformance.documents.check.registry_checks import registry_remarks
-from dml_conformance.documents.check.subject import PageSubject, Spot, level_of
+from dml_conformance.documents.check.subject import PageSubject, level_of
 from dml_conformance.documents.check.table_checks import table_remarks
 from dml_conformance.documents.check.translation import translation_remarks
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
-from dml_conformance.documents.read.model import Form, Page, Place
+from dml_conformance.documents.read.model import Form, Page
 
 FORMAT = 1
-MOST_FINDINGS = 1_000  # of a page; the worst of 850 published pages has some 200
 _ALONE = (field_remarks, table_remarks, example_remarks, computed_remarks, registry_remarks)
 
 
@@ -76,7 +68,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     Attributes:
         format: 1; raised when something in it changes meaning.
         ok: whether every file could be read and no finding counts as an error.
-        counts: how many findings of each severity, by its name; of those that are listed, see `more-findings`.
+        counts: how many findings of each severity, by its name.
         known: how many of these are known errata.
         ignore_known: whether errors that are known errata do not count.
         pages: what was found, page by page.
@@ -146,7 +138,10 @@ def check_pages(
         skipped: files that were found beside the pages.
         failures: files that could not be read; with any, the outcome is not `ok`.
     """
-    found = tuple(PageFindings.of(page, _check(page)) for page in pages)
+    found = tuple(
+        PageFindings.of(page, _in_order([*check_page(page), *findings(page, translation_remarks(page))]))
+        for page in pages
+    )
     return CheckedPages.of(
         found, tuple(differences(pages)), ignore_known=ignore_known, skipped=skipped, failures=failures
     )
@@ -160,19 +155,6 @@ def check_page(page: Page) -> list[PageFinding]:
     """
     subject = PageSubject.corrected(page)
     return _in_order(findings(page, chain.from_iterable(remarks(subject) for remarks in _ALONE)))
-
-
-def _check(page: Page) -> list[PageFinding]:
-    """One page against all that it can be held against."""
-    found = [*check_page(page), *findings(page, translation_remarks(page))]
-    left = len(found) - MOST_FINDINGS
-    if left > 0:
-        most_serious = sorted(found, key=lambda finding: [*Severity].index(finding.severity))
-        more = f"{left:,} more findings, none more serious than those that are listed"
-        told = {"found": more, "expected": f"at most {MOST_FINDINGS:,}"}
-        too_many = remark("more-findings", "findings", Spot(Place(1, 1), page.operator), **told)
-        found = [*most_serious[:MOST_FINDINGS], *findings(page, [too_many])]
-    return _in_order(found)
 
 
 def _in_order(found: Iterable[PageFinding]) -> list[PageFinding]:
