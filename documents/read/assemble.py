@@ -41,11 +41,10 @@ from dml_conformance.documents.read.syntax import (
     is_structure,
     one_spelling,
     read_structure,
+    type_named,
 )
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
-_C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
-_TYPE_LINE = re.compile(r"([^:]{1,30}):\s*(\S.*)")
 # Characters of a block of code that is read as an example; real ones have at most some thousands.
 _LONGEST_EXAMPLE = 50_000
 
@@ -353,13 +352,5 @@ def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) ->
 
 
 def _type_of(pieces: Sequence[Piece]) -> str | None:
-    """The type that a line such as `Type: const UINT *` names; None for another line."""
-    if len(pieces) != 1:
-        return None
-    match = _TYPE_LINE.fullmatch(words.half_width(pieces[0].text))
-    if match is None:
-        return None
-    word, kind = match.group(1).strip().casefold(), match.group(2)
-    if word in words.TYPE_WORDS or _C_TYPE.fullmatch(kind.strip()):
-        return one_spelling(kind)
-    return None
+    """The type that a paragraph names, where it is nothing but a type line."""
+    return type_named(pieces[0].text) if len(pieces) == 1 else None

@@ -28,7 +28,7 @@ from dml_conformance.documents.read.pieces import (
     shown,
 )
 from dml_conformance.documents.read.source import PageText
-from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, read_structure
+from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, read_structure, type_named
 
 _LONGEST_LINE = 20_000
 _LONGEST_HEADING = 100
@@ -37,7 +37,6 @@ _LONGEST_STRUCTURE = 200
 
 _ITEM = re.compile(r"\s*[•·‣◦*\-–]\s+")
 _NAME = re.compile(r"[A-Za-z]\w*")
-_TYPE = re.compile(r"[^:]{1,30}:\s*(?:const\s+)?[A-Za-z][A-Za-z0-9_]*\s*\*{0,2}")
 _COMMENT = re.compile(r"//.*")
 _ENTRY = re.compile(r"([^\W\d]\w*(?:\.\w+)?)\s*[:=]\s*(?:[\[({]|[+-]?\.?\d|[A-Z]+[_0-9][A-Z0-9_]*$|(?:true|false)$)")
 _FORMULA = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])*\s*=\s*[\x20-\x7e]+")
@@ -45,19 +44,23 @@ _VALUES = re.compile(r"[\s\[\]{}(),.\d+\-eE]+")
 _PROSE = re.compile(r"[a-z]{2,} [a-z]{2,}")
 _SEPARATOR = re.compile(r"[\s|:]*-[\s|:-]*")
 _DIGIT = re.compile(r"(?<![A-Za-z0-9_])\d")
+_OPENING = re.compile(r"[=\[{(]")
 _BRACKETS = {"[": 1, "{": 1, "(": 1, "]": -1, "}": -1, ")": -1}
 
 
 class _Role(Enum):
-    STRUCTURE = auto()
-    TITLE = auto()
+    CODE = auto()  # or the structure
+    TABLE = auto()
     FIELD = auto()
     TYPE = auto()
-    LEVEL = auto()
-    TABLE = auto()
-    CODE = auto()
+    TITLE = auto()
     HEADING = auto()
+    LEVEL = auto()
     EXAMPLE_TITLE = auto()
+
+
+# How deep a heading is; those that are not here stand within a section.
+_DEPTHS = {_Role.TITLE: 1, _Role.HEADING: 2}
 
 
 def read_plain(document: PageText) -> Contents:
@@ -77,9 +80,8 @@ class _PlainReader:
         # What follows and precedes a line, blank lines left out; the number of lines where nothing does.
         self.following = self._neighbours(range(len(self.lines) - 1, -1, -1))
         self.preceding = self._neighbours(range(len(self.lines)))
-        # The line after the last one of each, by its first line.
-        self.code_regions: dict[int, int] = {}
-        self.table_regions: dict[int, int] = {}
+        # The line after the last one of each piece of code and each table, by its first line.
+        self.ends: dict[int, int] = {}
         self._find_structure()
         self._find_fields()
         self._find_tables()
@@ -106,40 +108,43 @@ class _PlainReader:
     # Roles
 
     def _find_structure(self) -> None:
-        self.structure_start = self.structure_end = -1
+        self.structure = next((n for n, line in enumerate(self.lines) if is_structure(line)), -1)
         self.names: frozenset[str] = frozenset()
-        for number, line in enumerate(self.lines):
-            if is_structure(line):
-                self.structure_start = number
-                self.structure_end = self._end_of_structure(number)
-                content = self._code_of(number, self.structure_end)
-                self.names = frozenset(d.name for d in read_structure(content, self.document).declarations)
-                self.roles[number : self.structure_end + 1] = [_Role.STRUCTURE] * (self.structure_end + 1 - number)
-                break
+        if self.structure >= 0:
+            end = self._region(self.structure, self._end_of_structure(self.structure), _Role.CODE)
+            content = self._code_of(self.structure, end)
+            self.names = frozenset(d.name for d in read_structure(content, self.document).declarations)
         titles = (n for n, line in enumerate(self.lines) if self.roles[n] is None and STRUCTURE.search(line))
         title = next(titles, len(self.lines))
         line = self._line(title)
         if line and len(line) <= _LONGEST_HEADING and not words.ends_sentence(line):
             self.roles[title] = _Role.TITLE
 
+    def _region(self, start: int, end: int, role: _Role) -> int:
+        """These lines have a role together; the line after the last one."""
+        self.ends[start] = end
+        self.roles[start:end] = [role] * (end - start)
+        return end
+
     def _end_of_structure(self, start: int) -> int:
-        end = start
+        end = start + 1
         for number in range(start, min(start + _LONGEST_STRUCTURE, len(self.lines))):
             line = self.lines[number]
             if "}" in line:
-                return number
-            if line.rstrip().endswith((";", "{")) or number == start:
-                end = number
+                return number + 1
+            if line.rstrip().endswith((";", "{")):
+                end = number + 1
         return end
 
     def _find_fields(self) -> None:
         seen: set[str] = set()
-        for number in range(self.structure_end + 1, len(self.lines)):
+        first = self.ends.get(self.structure, 0)
+        for number in range(first, len(self.lines)):
             name = self._line(number)
             if self.roles[number] is not None or not _NAME.fullmatch(name):
                 continue
             following = self.following[number]
-            is_typed = bool(_TYPE.fullmatch(words.half_width(self._line(following))))
+            is_typed = type_named(self._line(following)) is not None
             if (name in self.names and name not in seen) or (is_typed and not words.by_heading(name)):
                 seen.add(name)
                 self.roles[number] = _Role.FIELD
@@ -148,7 +153,7 @@ class _PlainReader:
         fields = [number for number, role in enumerate(self.roles) if role is _Role.FIELD]
         self.first_field = min(fields, default=-1)
         # Examples and what follows them stand after all this.
-        self.end_of_fields = max(fields, default=self.structure_end)
+        self.end_of_fields = max(fields, default=first - 1)
 
     def _find_tables(self) -> None:
         for number in range(len(self.lines)):
@@ -159,9 +164,7 @@ class _PlainReader:
             starts = self.roles[number] is _Role.LEVEL
             first = self.following[number] if starts else number
             if starts or (self._is_free(number) and self._starts_table(number)):
-                end = self.table_regions[first] = self._end_of_table(first)
-                self.roles[first:end] = [_Role.TABLE] * (end - first)
-                number = max(end, number + 1)
+                number = max(self._region(first, self._end_of_table(first), _Role.TABLE), number + 1)
             else:
                 number += 1
 
@@ -203,30 +206,17 @@ class _PlainReader:
         return number
 
     def _find_code(self) -> None:
-        starts = self._code_starts()
         number = 0
         while number < len(self.lines):
-            if not starts[number]:
-                number += 1
-                continue
-            end = self._end_of_code(number)
-            if self._is_code(number, end):
-                self.code_regions.update(self._calls(number, end))
-                self.roles[number:end] = [_Role.CODE] * (end - number)
-            number = end
-
-    def _code_starts(self) -> list[bool]:
-        """Whether code can start at each line: with an entry or an assignment, or with comments above one."""
-        starts = [False] * (len(self.lines) + 1)
-        for number in range(len(self.lines) - 1, -1, -1):
-            if not self._is_free(number):
-                continue
-            line = words.half_width(self._line(number))
-            if line.startswith("//"):
-                starts[number] = starts[self.following[number]]
-            else:
-                starts[number] = bool(_ENTRY.match(line) or _FORMULA.fullmatch(_COMMENT.sub("", line).strip()))
-        return starts
+            start, line = number, words.half_width(self._line(number))
+            number += 1
+            if self._is_free(start) and (_is_entry(line) or line.startswith("//")):
+                number = self._end_of_code(start)
+                lines = [words.half_width(line) for line in self.lines[start:number]]
+                # A lone `name: number` is prose; code holds a list, a tensor or an assignment.
+                if any(map(_is_entry, lines)) and any(map(_OPENING.search, lines)):
+                    for first, end in self._calls(start, number):
+                        self._region(first, end, _Role.CODE)
 
     def _end_of_code(self, start: int) -> int:
         """The line after the last one of the code that starts here; blank lines within it belong to it."""
@@ -238,7 +228,7 @@ class _PlainReader:
                 continue
             line = words.half_width(self._line(number))
             bare = _COMMENT.sub("", line).strip()
-            is_entry = bool(_ENTRY.match(line) or _FORMULA.fullmatch(bare))
+            is_entry = _is_entry(line)
             goes_on = depth > 0 and bare.isascii() and not _PROSE.search(bare) and not words.by_heading(bare)
             is_code = is_entry or goes_on or not bare or bool(_VALUES.fullmatch(bare))
             if not self._is_free(number) or not is_code or _ITEM.match(line):
@@ -246,13 +236,6 @@ class _PlainReader:
             depth = (0 if is_entry else depth) + sum(_BRACKETS.get(character, 0) for character in bare)
             number, end = number + 1, number + 1
         return max(end, start + 1)
-
-    def _is_code(self, start: int, end: int) -> bool:
-        """A lone `name: number` is prose; code holds a list, a tensor or an assignment."""
-        return any(
-            "=" in line or any(bracket in line for bracket in "[{(")
-            for line in map(words.half_width, self.lines[start:end])
-        )
 
     def _calls(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The code cut where a second call starts: a name that stood before the tensors of the first comes again."""
@@ -280,29 +263,27 @@ class _PlainReader:
         for number in range(len(self.lines)):
             if self._could_be_heading(number) and words.by_heading(self._line(number)):
                 self.roles[number] = _Role.HEADING
-        self._heading_before(self.structure_start)
+        self._heading_before(self.structure)
         self._heading_before(self.first_field)
         after = self.end_of_fields
-        calls = [start for start in self.code_regions if start > after and self._has_tensors(start)]
+        calls = [start for start in self.ends if start > after and self._has_tensors(start)]
         titles = [self.preceding[start] for start in calls if self._could_be_heading(self.preceding[start], after)]
         for title in titles:
             self.roles[title] = _Role.EXAMPLE_TITLE
         if titles and titles[0] == self.preceding[calls[0]]:
-            is_found = any(words.by_heading(self._line(n)) == "examples" for n in self._headings())
-            if is_found or words.example_number(self._line(titles[0])) is not None:
+            headings = [self._line(n) for n, role in enumerate(self.roles) if role is _Role.HEADING]
+            is_numbered = words.example_number(self._line(titles[0])) is not None
+            if is_numbered or "examples" in map(words.by_heading, headings):
                 self._heading_before(titles[0], after)
             else:
                 self.roles[titles[0]] = _Role.HEADING
-        if self.table_regions:
-            first_table = next(iter(self.table_regions))
-            level = self.preceding[first_table]
-            self._heading_before(level if self._role(level) is _Role.LEVEL else first_table, after)
-
-    def _headings(self) -> Iterator[int]:
-        return (number for number, role in enumerate(self.roles) if role is _Role.HEADING)
+        first_table = next((start for start in self.ends if self.roles[start] is _Role.TABLE), -1)
+        level = self.preceding[first_table] if first_table >= 0 else -1
+        is_level = level >= 0 and self._role(level) is _Role.LEVEL
+        self._heading_before(level if is_level else first_table, after)
 
     def _has_tensors(self, start: int) -> bool:
-        lines = self.lines[start : self.code_regions[start]]
+        lines = self.lines[start : self.ends[start]]
         return any(re.search(r":\s*\(", words.half_width(line)) for line in lines)
 
     def _could_be_heading(self, number: int, after: int = -1) -> bool:
@@ -325,34 +306,19 @@ class _PlainReader:
     # Blocks
 
     def blocks(self) -> Iterator[Block]:
-        ends = {**self.code_regions, **self.table_regions, self.structure_start: self.structure_end + 1}
         number = 0
         while number < len(self.lines):
-            end = max(ends.get(number, 0), number + 1)
-            if self._is_free(number):
-                end = self._end_of_prose(number)
-                yield self._paragraph(number, end)
-            elif self.roles[number] is not None:
-                yield self._block(number, end)
-            number = end
-
-    def _block(self, number: int, end: int) -> Block:
-        """What starts at a line that has a role."""
-        match self.roles[number]:
-            case _Role.STRUCTURE | _Role.CODE:
-                return self._code_block(number, end)
-            case _Role.TABLE:
-                return self._grid(number, end)
-            case _Role.TYPE:
-                return Paragraph((self._piece(number),))
-            case _Role.FIELD:
-                return FieldHeading(self._piece(number))
-            case _Role.TITLE:
-                return Heading(1, self._piece(number))
-            case _Role.HEADING:
-                return Heading(2, self._piece(number))
-            case _:
-                return Heading(3, self._piece(number))
+            start, role = number, self.roles[number]
+            number = max(self.ends.get(start, 0), start + 1)
+            if self._is_free(start):
+                number = self._end_of_prose(start)
+                yield self._paragraph(start, number)
+            elif role is _Role.CODE:
+                yield self._code_block(start, number)
+            elif role is _Role.TABLE:
+                yield self._grid(start, number)
+            elif role is not None:
+                yield _heading(role, self._piece(start))
 
     def _end_of_prose(self, start: int) -> int:
         end = start + 1
@@ -371,13 +337,13 @@ class _PlainReader:
     def _piece(self, number: int, start: int = 0, end: int | None = None) -> Piece:
         return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
 
-    def _code_of(self, start: int, last: int) -> PlacedText:
-        return placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, last + 1)])
+    def _code_of(self, start: int, end: int) -> PlacedText:
+        return placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, end)])
 
     def _code_block(self, start: int, end: int) -> Code:
         while not self.lines[end - 1].strip():
             end -= 1
-        return Code(self._code_of(start, end - 1), start + 1, end)
+        return Code(self._code_of(start, end), start + 1, end)
 
     def _grid(self, start: int, end: int) -> Grid:
         header: tuple[Piece, ...] = ()
@@ -397,6 +363,13 @@ class _PlainReader:
             else:
                 rows.append(cells)
         return Grid(header, tuple(rows))
+
+
+def _heading(role: _Role, piece: Piece) -> Block:
+    """What a line alone is."""
+    if role is _Role.TYPE:
+        return Paragraph((piece,))
+    return FieldHeading(piece) if role is _Role.FIELD else Heading(_DEPTHS.get(role, 3), piece)
 
 
 def _header_spans(line: str) -> list[tuple[int, int]]:
@@ -439,3 +412,9 @@ def _is_row(line: str) -> bool:
         return False
     is_list = len(tail) == len(spans) and words.half_width(line).rstrip(" ,.").endswith(tail[-1])
     return is_list and 0 < len(head) <= _LONGEST_ROW_HEAD and not words.ends_sentence(head) and ":" not in head
+
+
+def _is_entry(line: str) -> bool:
+    """Whether a line is an entry of an example or an assignment, which only code holds."""
+    line = words.half_width(line).strip()
+    return bool(_ENTRY.match(line) or _FORMULA.fullmatch(_COMMENT.sub("", line).strip()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from dml_conformance.documents.read import words
 from dml_conformance.documents.read.model import Declaration
 from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
@@ -21,6 +22,9 @@ _SIZE = re.compile(r"(?<![A-Za-z0-9_])_Field_size_(?:opt_)?\s*\(\s*([^\W\d]\w*)\
 _DECLARATION = re.compile(
     r"\s*((?:const\s+)?[A-Za-z_]\w*(?:\s+const)?\s*\**)\s*(?<![A-Za-z0-9_])([^\W\d]\w*)\s*(\[\w*\])?\s*"
 )
+
+_TYPE_LINE = re.compile(r"([^:]{1,30}):\s*(\S.*)")
+_C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
 
 _LONGEST_DECLARATION = 400
 
@@ -52,8 +56,16 @@ def one_spelling(type_text: str) -> str:
     """A C type with single spaces and its asterisks apart: `const DML_TENSOR_DESC *`."""
     text = _ANNOTATION.sub("", type_text)
     stars = text.count("*")
-    words = text.replace("*", " ").split()
-    return " ".join([*words, *(["*" * stars] if stars else [])])
+    return " ".join([*text.replace("*", " ").split(), *(["*" * stars] if stars else [])])
+
+
+def type_named(line: str) -> str | None:
+    """The type that a line such as `Type: const UINT *` names; None for another line."""
+    match = _TYPE_LINE.fullmatch(words.half_width(line))
+    if match is None:
+        return None
+    is_type = match[1].strip().casefold() in words.TYPE_WORDS or _C_TYPE.fullmatch(match[2].strip())
+    return one_spelling(match[2]) if is_type else None
 
 
 def is_structure(code: str) -> bool:
