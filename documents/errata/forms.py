@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from math import isfinite
 from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dml_conformance.documents.errata.model import ErrataDocument, Exhibit, LibraryRecord
+from dml_conformance.documents.errata.model import ErrataDocument, Exhibit
 from dml_conformance.reports.model.text import pretty_json
 from dml_conformance.reports.page.html import render
 from dml_conformance.spec.tensor import braces
-
-_ANSWERS = {
-    "accept": "accepts it",
-    "reject": "rejects it",
-    "crash": "does not survive it: its process dies",
-}
 
 
 def page_name(page: str) -> str:
@@ -28,21 +23,9 @@ def page_name(page: str) -> str:
     return match[1].upper() if match else page
 
 
-def exhibit_sentences(exhibit: Exhibit) -> Iterator[str]:
+def exhibit_sentences(exhibit: Exhibit) -> list[str]:
     """Decision, correction, computed values, and the library's answer."""
-    if exhibit.decision is not None:
-        about = f" ({'; '.join(exhibit.broken)})" if exhibit.broken else ""
-        yield f"{exhibit.decision} at {exhibit.level}{about}."
-    if exhibit.corrections:
-        changed = ", ".join(f"{path} {_plain(value)}" for path, value in exhibit.corrections.items())
-        outcome = f": {exhibit.corrected_decision}" if exhibit.corrected_decision is not None else ""
-        yield f"With {changed}{outcome}."
-    if exhibit.computed:
-        yield _values(exhibit)
-    if exhibit.computed_sizes:
-        unlike = "as printed" if exhibit.as_printed else "which is not what is printed"
-        yield f"The corrected formula gives the output sizes {braces(exhibit.computed_sizes)}, {unlike}."
-    yield from (_answer(recorded) for recorded in exhibit.library)
+    return _told("exhibit.j2", exhibit=exhibit, listed=listed, braces=braces).splitlines()
 
 
 def exhibit_name(exhibit: Exhibit) -> str:
@@ -60,19 +43,6 @@ def listed(values: Any) -> str:
     if values is None:
         return "open"
     return str(int(values)) if isfinite(values) and values == int(values) else repr(values)
-
-
-def _values(exhibit: Exhibit) -> str:
-    if exhibit.as_printed:
-        return "The reference computes the printed output from the printed inputs."
-    outputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.computed.items())
-    inputs = ", ".join(f"{tensor} {listed(values)}" for tensor, values in exhibit.inputs.items())
-    unlike = "" if exhibit.as_printed is None else ", which is not what is printed"
-    return f"From {inputs} the reference computes {outputs}{unlike}."
-
-
-def _answer(recorded: LibraryRecord) -> str:
-    return f"The library ({', '.join(recorded.libraries)}) {_ANSWERS[recorded.answer]}, on record as {recorded.record}."
 
 
 def _plain(value: Any) -> str:
@@ -95,22 +65,29 @@ def as_markdown(document: ErrataDocument, divergences_at: str = "") -> str:
         divergences_at: address of a page that has the divergences already, each under its id; then they are linked,
             not told.
     """
-    environment = Environment(  # noqa: S701 - no HTML
+    return _told("errata.md.j2", divergences_at=divergences_at, **_shown(document)).rstrip("\n")
+
+
+def as_html(document: ErrataDocument) -> str:
+    """The whole page."""
+    return render("errata.html.j2", page_name=page_name, pretty_json=pretty_json, **_shown(document))
+
+
+def _shown(document: ErrataDocument) -> dict[str, Any]:
+    """What both forms show, and how both tell it."""
+    return {"document": document, "exhibit_name": exhibit_name, "exhibit_sentences": exhibit_sentences}
+
+
+def _told(template: str, **values: Any) -> str:
+    """A text from one of this package's templates."""
+    return _environment().get_template(template).render(json=_plain, **values)
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(  # noqa: S701 - no HTML
         loader=PackageLoader("dml_conformance.documents.errata"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("errata.md.j2")
-    text = template.render(json=_plain, divergences_at=divergences_at, **_told(document))
-    return text.rstrip("\n")
-
-
-def as_html(document: ErrataDocument) -> str:
-    """The whole page."""
-    return render("errata.html.j2", page_name=page_name, pretty_json=pretty_json, **_told(document))
-
-
-def _told(document: ErrataDocument) -> dict[str, Any]:
-    """What both forms show, and how both tell it."""
-    return {"document": document, "exhibit_name": exhibit_name, "exhibit_sentences": exhibit_sentences}
