@@ -36,11 +36,7 @@ class Token(NamedTuple):
     end: int
 
 
-class ValueAt(NamedTuple):
-    """A value that was read: `value` is None where it cannot be, `next` is the token after it."""
-
-    value: int | float | str | list[object] | None
-    next: int
+_Read = int | float | str | list[object] | None
 
 
 def tokens_of(code: str) -> list[Token]:
@@ -52,47 +48,42 @@ def tokens_of(code: str) -> list[Token]:
     ]
 
 
-def read_value(tokens: list[Token], at: int) -> ValueAt:
-    """The value that starts at token `at`; a list that is not closed ends where something starts that fits in none."""
-    token = tokens[at]
-    if token.text in _OPENING:
-        return _read_list(tokens, at)
-    return ValueAt(_atom(token), at + 1)
+def read_value(tokens: list[Token], at: int) -> tuple[_Read, int]:
+    """The value that starts at token `at`, None where it cannot be read, and the token after it.
 
-
-def _read_list(tokens: list[Token], at: int) -> ValueAt:
+    A list that is not closed ends where something starts that fits in none.
+    """
     stack: list[tuple[list[object], str]] = []
     readable = True
-    while at < len(tokens):
-        token = tokens[at]
+    for place in range(at, len(tokens)):
+        token = tokens[place]
+        value: _Read = None
         if token.text in _OPENING:
             stack.append(([], _OPENING[token.text]))
             readable = readable and len(stack) <= _MAX_DEPTH
-        elif token.text in "]})":
-            items, closing = stack.pop()
+            continue
+        if stack and token.text in "]})":
+            value, closing = stack.pop()
             readable = readable and token.text == closing
-            if not stack:
-                return ValueAt(items if readable else None, at + 1)
-            if readable:
-                stack[-1][0].append(items)
-        elif token.kind == "name" and at + 1 < len(tokens) and tokens[at + 1].text in (":", "="):
-            return ValueAt(None, at)
-        elif token.text != ",":
+        elif stack and token.kind == "name" and place + 1 < len(tokens) and tokens[place + 1].text in (":", "="):
+            return None, place
+        elif not stack or token.text != ",":
             value = _atom(token)
             readable = readable and value is not None
-            if readable:
-                stack[-1][0].append(value)
-        at += 1
-    return ValueAt(None, at)
+        if not stack:
+            return value if readable else None, place + 1
+        if readable and token.text != ",":
+            stack[-1][0].append(value)
+    return None, len(tokens)
 
 
 def _atom(token: Token) -> int | float | str | None:
     if token.kind == "name":
-        sign, word = ("", token.text) if token.text[0] not in "+-" else (token.text[0], token.text[1:])
+        word = token.text.lstrip("+-")
         number = _NOT_FINITE.get(word.casefold())
-        if number is not None:
-            return f"-{number}" if sign == "-" and number != "NaN" else number
-        return word if not sign else None
+        if number is None:
+            return word if word == token.text else None
+        return f"-{number}" if token.text[0] == "-" and number != "NaN" else number
     if token.kind != "number":
         return None
     text = token.text
@@ -102,9 +93,8 @@ def _atom(token: Token) -> int | float | str | None:
     if text.lstrip("+-").isdigit():
         return int(text) if len(text) <= 40 else None
     real = float(text)
-    if isfinite(real):
-        return real
-    return "Infinity" if real > 0 else "-Infinity"
+    infinite = "Infinity" if real > 0 else "-Infinity"
+    return real if isfinite(real) else infinite
 
 
 # The name of a tensor in the comment behind its values.

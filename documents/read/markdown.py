@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from html import unescape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -53,7 +52,6 @@ _MARKUP = re.compile(r"\A---[ \t]*$|^ {0,3}#{1,6} |<span data-|<a name=", re.MUL
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]*)(?P<attributes>[^>]*?)(?P<empty>/?)>", re.DOTALL)
 _ATTRIBUTE = re.compile(r"([\w-]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
-_HTML = re.compile(r"<!--.*?(?:-->|\Z)|</?[A-Za-z!?][^>]*(?:>|\Z)|((?:[^<]|<(?![A-Za-z/!?]))+)", re.DOTALL)
 _LINK_TARGET = re.compile(r"\]\([^)]*\)|\]\[[^\]]*\]")
 
 
@@ -279,7 +277,9 @@ class _MarkdownReader:
             case "table_open" if token.map is not None:
                 self._grid(*token.map)
             case "html_block" if token.map is not None:
-                self._html(token.content, token.map[0])
+                pieces, _ = self._pieces(self._placed(token.content.split("\n"), token.map[0]))
+                if pieces:
+                    self.blocks.append(Paragraph(pieces))
 
     def _pieces(self, run: PlacedText) -> _InlineText:
         content, start = run.text, run.offset(0)
@@ -382,17 +382,6 @@ class _MarkdownReader:
             bare = PlacedText("".join(text[n] for n in kept), tuple(start + at + n for n in kept) or (start + at,))
             pieces, _ = self._pieces(bare)
             yield joined(pieces) if pieces else Piece(shown(text, start + at))
-
-    def _html(self, content: str, first: int) -> None:
-        if len(content) > MAX_INLINE:
-            what = f"a block of HTML of more than {MAX_INLINE} characters; it is not read"
-            self.document.problem("text-too-long", what, content, self.document.starts[first])
-            return
-        placed = self._placed(content.split("\n"), first)
-        for match in _HTML.finditer(content):
-            if match[1] and match[1].strip():
-                text = unescape(match[1])
-                self.blocks.append(Paragraph((Piece(shown(text, placed.offset(match.start(1)))),)))
 
 
 def _is_name(piece: Piece) -> bool:

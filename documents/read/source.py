@@ -59,10 +59,6 @@ def read_bytes(path: Path) -> bytes:
     except OSError as error:
         why = error.strerror or error
         raise PageError(f"{path} cannot be read: {why}; check the path and its permissions") from None
-    except ValueError as error:
-        if isinstance(error, PageError):
-            raise
-        raise PageError(f"{str(path)!r} is not a path that can be opened: {error}") from None
 
 
 def decode(data: bytes, path: str) -> PageText:

@@ -265,35 +265,23 @@ def test_the_cells_of_a_row(line: str, cells: list[tuple[str, int]]) -> None:
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\nWords.\n"])
 @pytest.mark.parametrize("before", ["", "Words.\n\n"], ids=["even", "odd"])
-def test_the_texts_of_a_block_of_html_and_their_places(before: str, end: str) -> None:
+def test_the_text_of_a_block_of_html_and_its_place(before: str, end: str) -> None:
     text = f"{FRONT}## Remarks\n\n{before}<div>One &amp;\n  <b>Two</b>  <i>\nThree</i>\n<p>Four</p></div>{end}"
-    page = parsed(text)
-    found = [quoted for quoted in page.remarks if quoted.text != "Words."]
-    assert [quoted.text for quoted in found] == ["One &", "Two", "Three", "Four"]
-    line = 7 + before.count("\n")
-    assert [quoted.place for quoted in found] == [
-        Place(line, 6),
-        Place(line + 1, 6),
-        Place(line + 2, 1),
-        Place(line + 3, 4),
-    ]
+    (found,) = (quoted for quoted in parsed(text).remarks if quoted.text != "Words.")
+    assert (found.text, found.marked) == ("One & Two Three Four", ("Two", "Three"))
+    assert found.place == Place(7 + before.count("\n"), 6)
 
 
-@pytest.mark.parametrize("text", ["x < y and z", "a<3 and b", "a <- b", "<"])
+def test_an_original_within_a_block_of_html() -> None:
+    shown = '<span data-ttu-id="1"><span data-stu-id="1">One.</span>Eins.</span>'
+    (found,) = remarks(f"<div>\n<p>{shown}</p>\n</div>\n").remarks
+    assert (found.text, found.original) == ("Eins.", "One.")
+
+
+@pytest.mark.parametrize("text", ["x < y and z", "a<3 and b", "a <- b"])
 def test_a_sign_of_comparison_within_html_begins_no_tag(text: str) -> None:
     page = remarks(f"<p>{text}</p>\n")
     assert [remark.text for remark in page.remarks] == [text]
-
-
-def test_a_block_of_html_is_read_up_to_a_length() -> None:
-    longest = f"<p>{'a' * (MAX_INLINE - 7)}</p>"
-    page = remarks(f"Words.\n\n{longest}")
-    assert (len(page.remarks), page.problems) == (2, ())
-    page = remarks(f"Words.\n\n{longest} ")
-    assert [quoted.text for quoted in page.remarks] == ["Words."]
-    (problem,) = page.problems
-    assert (problem.id, problem.place) == ("text-too-long", Place(9, 1))
-    assert problem.fragment.startswith("<p>aaa")
 
 
 @pytest.mark.parametrize("code", ["- a\n\t`b c`", "-\t\tb c", "> \t\tb c", "1. \t \tb c"])
@@ -313,12 +301,6 @@ def test_a_table_may_stand_in_a_quotation(mark: str) -> None:
     (row,) = table.rows
     assert row.data_types == ("INT8", "INT16")
     assert at(text, row.cells[0].place).startswith("InputTensor |")
-
-
-@pytest.mark.parametrize("section", ["<![foo[x]]>", "<![>", "<![ if>", "<![x y>", "<![endif]>"])
-def test_a_marked_section_of_html_is_no_text(section: str) -> None:
-    page = remarks(f"<p>{section} One of two.\n")
-    assert [remark.text for remark in page.remarks] == ["One of two."]
 
 
 # --- Inline markup of a page in Markdown: which text is shown, what of it is marked, and where each word of it stands
