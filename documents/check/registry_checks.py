@@ -51,7 +51,6 @@ def registry_remarks(subject: PageSubject) -> Remarks:
     yield from _ranges(subject, spec)
     yield from _formulas(subject, spec)
     yield from _agreements(subject, spec)
-    yield from _unlisted(subject, spec)
 
 
 def _fields(subject: PageSubject, spec: OperatorSpec) -> Remarks:
@@ -251,8 +250,15 @@ def _first_difference(
 
 
 def _agreements(subject: PageSubject, spec: OperatorSpec) -> Remarks:
-    """Agreements of the constraint list that are not the registry's."""
-    for prop, groups in ((DIMENSION_COUNT, spec.rank_groups), (DATA_TYPE, spec.type_groups)):
+    """Agreements of the constraint list that are not the registry's, and those that it lacks.
+
+    One on some condition stands in the text, not in the list.
+    """
+    rules = {rule.id.partition(".")[2]: rule for rule in spec.own_descriptor_rules}
+    for name, prop, groups in (
+        ("same-dimension-count", DIMENSION_COUNT, spec.rank_groups),
+        ("same-data-type", DATA_TYPE, spec.type_groups),
+    ):
         stated = [agreement for agreement in subject.agreements if agreement.property == prop]
         known = [tuple(field.name for field in fields) for fields in groups.values()]
         for tensors in _joined(set(agreement.tensors) for agreement in stated):
@@ -261,6 +267,9 @@ def _agreements(subject: PageSubject, spec: OperatorSpec) -> Remarks:
                 first = next(agreement for agreement in stated if tensors.issuperset(agreement.tensors))
                 told = {"tensors": listed(first.tensors), "right": listed(nearest)}
                 yield remark("registry-agreement", prop, first.quoted, property=prop, **told)
+        if not stated and name in rules and max(map(len, known)) > 1:
+            at = subject.page.constraints[0] if subject.page.constraints else subject.top
+            yield remark("registry-agreement-unlisted", prop, at, property=prop, expected=rules[name].statement)
 
 
 def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
@@ -270,16 +279,3 @@ def _joined(sets: Iterable[set[str]]) -> list[set[str]]:
         apart = [other for other in joined if other.isdisjoint(one)]
         joined = [*apart, one.union(*(other for other in joined if not other.isdisjoint(one)))]
     return joined
-
-
-def _unlisted(subject: PageSubject, spec: OperatorSpec) -> Remarks:
-    """Agreements that the constraint list lacks; one on some condition stands in the text."""
-    listed = {agreement.property for agreement in subject.agreements}
-    rules = {rule.id.partition(".")[2]: rule for rule in spec.own_descriptor_rules}
-    for name, prop, groups in (
-        ("same-dimension-count", DIMENSION_COUNT, spec.rank_groups),
-        ("same-data-type", DATA_TYPE, spec.type_groups),
-    ):
-        if prop not in listed and name in rules and max(map(len, groups.values())) > 1:
-            at = subject.page.constraints[0] if subject.page.constraints else subject.top
-            yield remark("registry-agreement-unlisted", prop, at, property=prop, expected=rules[name].statement)

@@ -7,12 +7,10 @@ finding no longer appears is stale.
 
 from __future__ import annotations
 
-from dml_conformance.documents.consistency import examples, levels
+from dml_conformance.documents.consistency.checks import CHECKS
 from dml_conformance.documents.consistency.model import ConsistencyCheck, Contradiction, Report, Standard
 
 __all__ = ["CHECKS", "ConsistencyCheck", "Contradiction", "Report", "Standard", "check_specification"]
-
-CHECKS: tuple[ConsistencyCheck, ...] = (*levels.CHECKS, *examples.CHECKS)
 
 
 def check_specification(standard: Standard | None = None) -> Report:
