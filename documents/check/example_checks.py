@@ -23,15 +23,7 @@ from dml_conformance.documents.check.subject import (
     level_of,
 )
 from dml_conformance.documents.check.table_checks import counts_text, is_data_type, types_text
-from dml_conformance.documents.read.model import (
-    ExampleTensor,
-    FieldSection,
-    LevelTable,
-    Place,
-    PrintedInterval,
-    Quoted,
-    Value,
-)
+from dml_conformance.documents.read import model
 from dml_conformance.documents.read.words import AXIS_WORDS
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.examples import flattened, nesting
@@ -60,12 +52,12 @@ def example_remarks(subject: PageSubject) -> Remarks:
     yield from _formulas(subject)
 
 
-def named(name: str, value: Value) -> Spot:
+def named(name: str, value: model.Value) -> Spot:
     """A value under its name, for a finding."""
     return Spot(value.place, f"{name} {value.text}")
 
 
-def _property_spot(tensor: ExampleTensor, prop: str) -> Spot:
+def _property_spot(tensor: model.ExampleTensor, prop: str) -> Spot:
     """Where an example prints the data type of a tensor, or its sizes; at its label where it prints neither."""
     value = tensor.data_type if prop == DATA_TYPE else tensor.sizes
     place, text = (tensor.label.place, "") if value is None else (value.place, value.text)
@@ -104,7 +96,7 @@ def _labels(subject: PageSubject, example: WorkedExample) -> Remarks:
         )
 
 
-def _foreign(subject: PageSubject, example: WorkedExample) -> list[ExampleTensor]:
+def _foreign(subject: PageSubject, example: WorkedExample) -> list[model.ExampleTensor]:
     """The tensors of an example that is another operator's; none where it is this one's, labels misspelt or not.
 
     Another operator's has a tensor that the structure has not, and lacks two or more that it has.
@@ -190,13 +182,13 @@ def _is_of_other_mode(subject: PageSubject, name: str, example: WorkedExample) -
     return False
 
 
-def _about(subject: PageSubject, name: str, member: FieldSection) -> Iterator[Quoted]:
+def _about(subject: PageSubject, name: str, member: model.FieldSection) -> Iterator[model.Quoted]:
     """The texts of a section that are on a field: all of its own, of another one those that name it."""
     is_own = member.name.english == name
     yield from (text for text in member.text if is_own or any(m.field == name for m in subject.mentions(text.english)))
 
 
-def _nothing(example: WorkedExample, name: str, place: Place, why: str) -> Remark:
+def _nothing(example: WorkedExample, name: str, place: model.Place, why: str) -> Remark:
     """At its title, else at the label of its first tensor."""
     titles = (example.example.title, *(tensor.label for tensor in example.example.tensors))
     title = next((title.text for title in titles if title is not None), f"example {example.number}")
@@ -222,7 +214,7 @@ class _Breach(NamedTuple):
     allowed: str
 
 
-def _breaches(example: WorkedExample, table: LevelTable) -> Iterator[_Breach]:
+def _breaches(example: WorkedExample, table: model.LevelTable) -> Iterator[_Breach]:
     """What a table does not allow of an example; what cannot be read allows all."""
     for name, row in ((name, table.row_of[name]) for name in example.tensors if name in table.row_of):
         data_type, sizes = example.data_types.get(name, ""), example.sizes.get(name, ())
@@ -308,7 +300,7 @@ def _outside(subject: PageSubject) -> Remarks:
                 break
 
 
-def _evaluated(interval: PrintedInterval, given: Given) -> str:
+def _evaluated(interval: model.PrintedInterval, given: Given) -> str:
     low, high = (str(number_of(bound)[0](given)) for bound in (interval.low, interval.high))
     return msgspec.structs.replace(interval, low=low, high=high).text
 
@@ -357,7 +349,7 @@ def _comments(subject: PageSubject, example: WorkedExample) -> Remarks:
                 numbers = [part.strip() for part in found[1].split(",")]
                 is_known = any(Counter(numbers) <= known for known in others) or tuple(numbers) in sizes
                 if others and not is_known:
-                    where, spot = f"{example.number}/{name}", Spot(Place(number, 1), comment)
+                    where, spot = f"{example.number}/{name}", Spot(model.Place(number, 1), comment)
                     yield remark("example-comment", where, spot, found=found[0])
 
 

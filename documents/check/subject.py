@@ -21,19 +21,7 @@ from dml_conformance.documents.check.formulas import (
 )
 from dml_conformance.documents.check.identifiers import name_meant
 from dml_conformance.documents.check.model import Remark, remark
-from dml_conformance.documents.read import words
-from dml_conformance.documents.read.model import (
-    CodeBlock,
-    Declaration,
-    ExampleTensor,
-    FieldSection,
-    LevelTable,
-    Page,
-    PageExample,
-    Place,
-    Quoted,
-    Value,
-)
+from dml_conformance.documents.read import model, words
 from dml_conformance.documents.read.syntax import one_spelling
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.levels import Level
@@ -70,7 +58,7 @@ class Mention(NamedTuple):
 class Spot(NamedTuple):
     """A text and where it stands."""
 
-    place: Place
+    place: model.Place
     text: str
 
 
@@ -86,7 +74,7 @@ class Agreement:
 
     property: str
     tensors: tuple[str, ...]
-    quoted: Quoted
+    quoted: model.Quoted
 
 
 @dataclass(frozen=True)
@@ -100,16 +88,16 @@ class WorkedExample:
         mislabelled: the tensors under a label that is no field's, or another tensor's; with the field meant, if plain.
     """
 
-    example: PageExample
-    tensors: Mapping[str, ExampleTensor]
-    mislabelled: tuple[tuple[ExampleTensor, str | None], ...]
+    example: model.PageExample
+    tensors: Mapping[str, model.ExampleTensor]
+    mislabelled: tuple[tuple[model.ExampleTensor, str | None], ...]
 
     @property
     def number(self) -> int:
         return self.example.number
 
     @property
-    def attributes(self) -> Mapping[str, Value]:
+    def attributes(self) -> Mapping[str, model.Value]:
         return self.example.attributes
 
     @property
@@ -138,7 +126,7 @@ class WorkedExample:
         }
 
     @property
-    def values(self) -> Iterator[tuple[str, Value]]:
+    def values(self) -> Iterator[tuple[str, model.Value]]:
         """Everything that it prints, by name: `Axis`, `InputTensor.Sizes`, `InputTensor.values`."""
         yield from self.attributes.items()
         for name, tensor in self.tensors.items():
@@ -160,16 +148,16 @@ class PageSubject:
         misspelt: what is remarked on names of fields that `page` does not have as they stand in the file.
     """
 
-    page: Page
+    page: model.Page
     spec: OperatorSpec | None
     misspelt: tuple[Remark, ...] = ()
 
     @classmethod
-    def of(cls, page: Page) -> PageSubject:
+    def of(cls, page: model.Page) -> PageSubject:
         return cls(page, operators().get(page.operator))
 
     @classmethod
-    def corrected(cls, page: Page) -> PageSubject:
+    def corrected(cls, page: model.Page) -> PageSubject:
         """The page with the names of fields as they are meant where it plainly misspells them: that is one fault.
 
         In the syntax block, on sections and in tables; a name is meant that is almost the same and not there itself.
@@ -179,7 +167,7 @@ class PageSubject:
         known = [d.name for d in subject.declared] if spec is None else [name for name, _ in registered_types(spec)]
         found: dict[tuple[str, str], Remark] = {}
 
-        def meant(part: str, name: str, at: Place, there: frozenset[str]) -> str:
+        def meant(part: str, name: str, at: model.Place, there: frozenset[str]) -> str:
             free = tuple(field for field in known if field not in there)
             right = name if name in known else name_meant(name, free, _ALIKE) or name
             if right != name:
@@ -208,7 +196,7 @@ class PageSubject:
     @property
     def top(self) -> Spot:
         """Where a finding about the page as a whole stands: at its title, else at its start."""
-        return Spot(self.page.title.place if self.page.title is not None else Place(1, 1), self.page.operator)
+        return Spot(self.page.title.place if self.page.title is not None else model.Place(1, 1), self.page.operator)
 
     @property
     def is_source(self) -> bool:
@@ -216,22 +204,22 @@ class PageSubject:
         return any(p.role == "heading" and p.quoted.text.startswith("-struct-fields") for p in self.page.passages)
 
     @cached_property
-    def declared(self) -> tuple[Declaration, ...]:
+    def declared(self) -> tuple[model.Declaration, ...]:
         """The declarations of the syntax block; of a page without one, its sections on fields that name a type."""
         return self.page.declarations or tuple(
-            Declaration(member.name.english, member.type, member.name.place, member.optional, member.count_field)
+            model.Declaration(member.name.english, member.type, member.name.place, member.optional, member.count_field)
             for member in self.page.members
             if member.type is not None
         )
 
     @cached_property
-    def fields(self) -> dict[str, Declaration]:
+    def fields(self) -> dict[str, model.Declaration]:
         """The fields by name: as declared, else those of the registry; with what annotations in their sections say."""
         sections = {member.name.english: member for member in self.page.members}
         declared = [_annotated(declaration, sections.get(declaration.name)) for declaration in self.declared]
         if not declared and self.spec is not None:
-            declared = [Declaration(name, kind, self.top.place) for name, kind in registered_types(self.spec)]
-        fields: dict[str, Declaration] = {}
+            declared = [model.Declaration(name, kind, self.top.place) for name, kind in registered_types(self.spec)]
+        fields: dict[str, model.Declaration] = {}
         count = ""
         for field in declared:
             if field.name.endswith("Count") and same_type(field.type, UINT_TYPE):
@@ -254,7 +242,7 @@ class PageSubject:
         return tuple(name for name, field in self.fields.items() if field.is_tensor)
 
     @cached_property
-    def introduced_in(self) -> tuple[str, Quoted] | None:
+    def introduced_in(self) -> tuple[str, model.Quoted] | None:
         """The label of the level named under availability, with its sentence; None where none is."""
         for quoted in self.page.availability:
             for label in levels_in(quoted.english):
@@ -262,7 +250,7 @@ class PageSubject:
         return None
 
     @cached_property
-    def every_table(self) -> tuple[LevelTable, ...]:
+    def every_table(self) -> tuple[model.LevelTable, ...]:
         """The tables of the page under their levels, as far as they have one.
 
         Under no level, the only table of the page, or of its variant, holds from the operator's introduction on.
@@ -270,26 +258,26 @@ class PageSubject:
         variants = Counter(map(_variant, self.page.tables))
         introduced = None if self.introduced_in is None else self.introduced_in[0]
 
-        def level(table: LevelTable) -> str | None:
+        def level(table: model.LevelTable) -> str | None:
             named = (*levels_in(table.heading.english), table.level)
             return next(filter(None, named), introduced if variants[_variant(table)] == 1 else None)
 
         return tuple(msgspec.structs.replace(table, level=level(table)) for table in self.page.tables)
 
     @cached_property
-    def tables(self) -> tuple[LevelTable, ...]:
+    def tables(self) -> tuple[model.LevelTable, ...]:
         """All tables that have a level, existing or not, in the page's order."""
         return tuple(table for table in self.every_table if table.level is not None)
 
     @cached_property
-    def table_at(self) -> dict[Level, LevelTable]:
+    def table_at(self) -> dict[Level, model.LevelTable]:
         """The first table of each level that exists, from the lowest level on; none where levels have variants."""
         return self.series[0] if len(self.series) == 1 else {}
 
     @cached_property
-    def series(self) -> tuple[dict[Level, LevelTable], ...]:
+    def series(self) -> tuple[dict[Level, model.LevelTable], ...]:
         """For each variant, the first table of each level that exists, from the lowest level on."""
-        first: dict[str, dict[Level, LevelTable]] = {}
+        first: dict[str, dict[Level, model.LevelTable]] = {}
         for table in self.tables:
             level = level_of(table.level)
             if level is not None:
@@ -311,7 +299,7 @@ class PageSubject:
         return tuple(self._worked(example) for example in self.page.examples)
 
     @cached_property
-    def formulas(self) -> tuple[tuple[Formula, Place], ...]:
+    def formulas(self) -> tuple[tuple[Formula, model.Place], ...]:
         """The formulas that give a tensor's sizes: the blocks of code, then those within sentences."""
         found = [(_formula(block), block.place) for block in self.page.code_blocks if block.role == "formula"]
         texts = (quoted for member in self.page.members for quoted in member.text)
@@ -338,7 +326,7 @@ class PageSubject:
         field = "|".join(map(re.escape, names)) or r"(?!)"
         return re.compile(rf"({field})(?:\.\s?({_PROPERTY}))?|({_PROPERTY})")
 
-    def _agreements(self, quoted: Quoted, sentence: str) -> Iterator[Agreement]:
+    def _agreements(self, quoted: model.Quoted, sentence: str) -> Iterator[Agreement]:
         mentioned = list(self.mentions(sentence))
         if any(mention.field and mention.property for mention in mentioned):
             return  # compares a field's property with another's, in words that are not read
@@ -348,9 +336,9 @@ class PageSubject:
         for prop in dict.fromkeys(mention.property for mention in mentioned if mention.property):
             yield Agreement(prop, tensors, quoted)
 
-    def _worked(self, example: PageExample) -> WorkedExample:
-        tensors: dict[str, ExampleTensor] = {}
-        stray: list[ExampleTensor] = []
+    def _worked(self, example: model.PageExample) -> WorkedExample:
+        tensors: dict[str, model.ExampleTensor] = {}
+        stray: list[model.ExampleTensor] = []
         for tensor in example.tensors:
             name = tensor.label.english
             if tensor.field in self.tensors and name not in tensors:
@@ -364,26 +352,26 @@ class PageSubject:
         return WorkedExample(example, tensors, tuple((tensor, None) for tensor in stray))
 
 
-def _formula(block: CodeBlock) -> Formula | None:
+def _formula(block: model.CodeBlock) -> Formula | None:
     try:
         return formula_in_code(block.text)
     except FormulaError:
         return None  # in another grammar
 
 
-def heading_of(member: FieldSection) -> Spot:
+def heading_of(member: model.FieldSection) -> Spot:
     """The name that a section stands under, and where."""
     return Spot(member.name.place, member.name.english)
 
 
-def levels_of(member: FieldSection) -> Iterator[tuple[Level, Quoted]]:
+def levels_of(member: model.FieldSection) -> Iterator[tuple[Level, model.Quoted]]:
     """The levels that a section names and that exist, with their sentences."""
     for quoted in member.text:
         levels = map(level_of, levels_in(quoted.english))
         yield from ((level, quoted) for level in levels if level is not None)
 
 
-def _annotated(declaration: Declaration, section: FieldSection | None) -> Declaration:
+def _annotated(declaration: model.Declaration, section: model.FieldSection | None) -> model.Declaration:
     """A declaration with what annotations say there or in the section on it."""
     if section is None:
         return declaration
@@ -402,7 +390,7 @@ def constant(content: Any) -> Any:
     return _LIMITS.get(content, content) if isinstance(content, str) else content
 
 
-def integers(value: Value | None) -> tuple[int, ...] | None:
+def integers(value: model.Value | None) -> tuple[int, ...] | None:
     """A printed list of whole numbers; None for anything else."""
     if value is None or not isinstance(value.value, list):
         return None
@@ -423,11 +411,11 @@ def level_of(label: str | None) -> Level | None:
         return None
 
 
-def _variant(table: LevelTable) -> str:
+def _variant(table: model.LevelTable) -> str:
     return "" if table.variant is None else table.variant.english
 
 
-def _says_same(quoted: Quoted, sentence: str, language: str | None) -> bool:
+def _says_same(quoted: model.Quoted, sentence: str, language: str | None) -> bool:
     """Whether a constraint is about sameness: by the word in English; in other languages the names must do."""
     is_english = quoted.original is not None or (language or "").lower().startswith("en")
     return not is_english or re.search(r"\b(same|equal|match)", sentence, re.IGNORECASE) is not None

@@ -7,49 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from textwrap import dedent
 
-from dml_conformance.documents.read import words
+from dml_conformance.documents.read import blocks, model, syntax, words
 from dml_conformance.documents.read.examples import Call, Figure, read_figure, whole_examples
-from dml_conformance.documents.read.model import (
-    FORMAT,
-    CodeBlock,
-    Declaration,
-    FieldSection,
-    Form,
-    LevelTable,
-    NoOperatorPage,
-    Page,
-    PageExample,
-    Passage,
-    Quoted,
-)
-from dml_conformance.documents.read.pieces import (
-    Block,
-    Code,
-    Contents,
-    FieldHeading,
-    Grid,
-    Heading,
-    Paragraph,
-    Piece,
-    place_of,
-)
 from dml_conformance.documents.read.ranges import ranges_in
 from dml_conformance.documents.read.source import PageText
-from dml_conformance.documents.read.syntax import (
-    STRUCTURE,
-    annotations_in,
-    is_structure,
-    one_spelling,
-    read_structure,
-    type_named,
-)
 from dml_conformance.documents.read.tables import is_level_table, read_table
 
 # Characters of a block of code that is read as an example; real ones have at most some thousands.
 _LONGEST_EXAMPLE = 50_000
 
 
-def assemble(contents: Contents, document: PageText, form: Form, path: str, digest: str) -> Page:
+def assemble(contents: blocks.Contents, document: PageText, form: model.Form, path: str, digest: str) -> model.Page:
     """The page.
 
     Raises:
@@ -59,39 +27,40 @@ def assemble(contents: Contents, document: PageText, form: Form, path: str, dige
 
 
 class _Assembler:
-    def __init__(self, contents: Contents, document: PageText) -> None:
+    def __init__(self, contents: blocks.Contents, document: PageText) -> None:
         self.contents, self.document = contents, document
         self.blocks = contents.blocks
         self.section = "other"
-        self.title: Quoted | None = None
+        self.title: model.Quoted | None = None
         self.structure: str | None = None
-        self.declarations: tuple[Declaration, ...] = ()
-        self.members: list[tuple[Piece, list[Paragraph]]] = []  # the names of fields and what stands under them
-        self.sections: dict[str, list[Quoted]] = {"availability": [], "constraints": [], "remarks": []}
-        self.tables: list[LevelTable] = []
+        self.declarations: tuple[model.Declaration, ...] = ()
+        # The names of fields and what stands under them.
+        self.members: list[tuple[blocks.Piece, list[blocks.Paragraph]]] = []
+        self.sections: dict[str, list[model.Quoted]] = {"availability": [], "constraints": [], "remarks": []}
+        self.tables: list[model.LevelTable] = []
         self.calls: list[Call] = []  # of the examples and figures
         self.titles = 0  # of examples
-        self.code_blocks: list[CodeBlock] = []
-        self.passages: list[Passage] = []
-        self.heading: Piece | None = None  # the last one, until an example has taken it
-        self.examples: Piece | None = None  # the heading of their section, which is the title of none
-        self.variant: Piece | None = None  # the heading that the tables below it are a variant by
+        self.code_blocks: list[model.CodeBlock] = []
+        self.passages: list[model.Passage] = []
+        self.heading: blocks.Piece | None = None  # the last one, until an example has taken it
+        self.examples: blocks.Piece | None = None  # the heading of their section, which is the title of none
+        self.variant: blocks.Piece | None = None  # the heading that the tables below it are a variant by
         self.tensors: frozenset[str] = frozenset()
 
-    def page(self, form: Form, path: str, digest: str) -> Page:
+    def page(self, form: model.Form, path: str, digest: str) -> model.Page:
         self._read_structure()
         operator = self._operator(path)
         for piece in self.contents.front:
             self._passage("front", "sentence", piece)
-        if form is Form.MARKDOWN or not any(map(_is_title, self.blocks)):
+        if form is model.Form.MARKDOWN or not any(map(_is_title, self.blocks)):
             self.section = "description"
         for index, block in enumerate(self.blocks):
             self._block(block, index)
         front, problems = self.contents.front_matter, dict.fromkeys(self.document.problems)
         availability = tuple(self.sections["availability"])
         introduced = [label for quoted in availability for label in words.levels_in(quoted.english)]
-        return Page(
-            format=FORMAT,
+        return model.Page(
+            format=model.FORMAT,
             path=path,
             digest=digest,
             form=form,
@@ -117,24 +86,25 @@ class _Assembler:
     def _read_structure(self) -> None:
         """The syntax block, before all others: what it declares decides how examples are read."""
         for block in self.blocks:
-            if isinstance(block, Code) and is_structure(block.content.text):
-                self.structure, self.declarations = read_structure(block.content, self.document)
+            if isinstance(block, blocks.Code) and syntax.is_structure(block.content.text):
+                self.structure, self.declarations = syntax.read_structure(block.content, self.document)
                 break
         self.tensors = frozenset(d.name for d in self.declarations if "TENSOR_DESC" in d.type)
 
     def _operator(self, path: str) -> str:
         """The operator that most of syntax block, front matter and title name; the first of these where they differ."""
         front = self.contents.front_matter
-        title = next((block.piece for block in self.blocks if isinstance(block, Heading) and block.level == 1), None)
+        headings = (block for block in self.blocks if isinstance(block, blocks.Heading))
+        title = next((heading.piece for heading in headings if heading.level == 1), None)
         sources = [self.structure or "", front.get("UID", ""), front.get("title", "")]
         if title is not None:
             sources += [title.english]
-        names = [match.group(1) for source in sources if (match := STRUCTURE.search(source))]
+        names = [match.group(1) for source in sources if (match := syntax.STRUCTURE.search(source))]
         if not names:
-            raise NoOperatorPage(self._no_operator(path, title))
+            raise model.NoOperatorPage(self._no_operator(path, title))
         return Counter(names).most_common(1)[0][0]
 
-    def _no_operator(self, path: str, title: Piece | None) -> str:
+    def _no_operator(self, path: str, title: blocks.Piece | None) -> str:
         expected = "expected a page on an operator, with a structure DML_…_OPERATOR_DESC in its title or syntax block"
         front = self.contents.front_matter
         first = next(line.strip() for line in self.document.lines if line.strip())
@@ -144,22 +114,22 @@ class _Assembler:
         found = f"it is on “{named[:80]}”" if title is not None or front else f"it starts with “{named[:80]}”"
         return f"{path} is not a page on an operator: {found}; {expected}: give the operator's own page"
 
-    def _block(self, block: Block, index: int) -> None:
+    def _block(self, block: blocks.Block, index: int) -> None:
         match block:
-            case Heading():
+            case blocks.Heading():
                 self._heading(block, index)
-            case FieldHeading():
+            case blocks.FieldHeading():
                 self._field_heading(block, index)
-            case Paragraph():
+            case blocks.Paragraph():
                 self._paragraph(block)
-            case Code():
+            case blocks.Code():
                 self._code(block)
-            case Grid():
+            case blocks.Grid():
                 self._grid(block)
 
     # Headings
 
-    def _heading(self, block: Heading, index: int) -> None:
+    def _heading(self, block: blocks.Heading, index: int) -> None:
         piece = block.piece
         if self.title is None and _is_title(block):
             self.title = piece.quoted(self.document)
@@ -182,12 +152,12 @@ class _Assembler:
         """The section, without the name of the field that it is on."""
         return "members" if self.section.startswith("members/") else self.section
 
-    def _section_of(self, block: Heading, index: int) -> str | None:
+    def _section_of(self, block: blocks.Heading, index: int) -> str | None:
         """The section that a heading starts; None where it is one within a section (an example's title)."""
         piece = block.piece
         following = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
         levels = words.levels_in(piece.text) or words.levels_in(piece.english) or words.levels_in(block.anchor.upper())
-        if levels and isinstance(following, Grid):
+        if levels and isinstance(following, blocks.Grid):
             return f"support/{levels[0]}"
         named = words.by_anchor(block.anchor) or words.by_heading(piece.english) or words.by_heading(piece.text)
         if named is not None:
@@ -198,39 +168,41 @@ class _Assembler:
             return "support"
         return self._section_by_position(following, index)
 
-    def _section_by_position(self, following: Block | None, index: int) -> str | None:
+    def _section_by_position(self, following: blocks.Block | None, index: int) -> str | None:
         """The section whose words are in no table here, by what follows its heading."""
         match following:
-            case Code() if is_structure(following.content.text):
+            case blocks.Code() if syntax.is_structure(following.content.text):
                 return "syntax"
-            case Code() if self.members and self._figure(following).tensors:
+            case blocks.Code() if self.members and self._figure(following).tensors:
                 return "examples"
-            case FieldHeading() if not self.members:
+            case blocks.FieldHeading() if not self.members:
                 return "members"
-            case Grid() if is_level_table(following):
+            case blocks.Grid() if is_level_table(following):
                 return "support"
-            case Paragraph() if following.is_item and self.section == "availability":
+            case blocks.Paragraph() if following.is_item and self.section == "availability":
                 return "constraints"
-            case Paragraph() if self.members and not self.sections["availability"]:
-                is_alone = not isinstance((*self.blocks[index + 2 : index + 3], None)[0], Paragraph)
+            case blocks.Paragraph() if self.members and not self.sections["availability"]:
+                is_alone = not isinstance((*self.blocks[index + 2 : index + 3], None)[0], blocks.Paragraph)
                 if is_alone and len(words.levels_in(following.pieces[-1].text)) == 1:
                     return "availability"
-            case Heading():
+            case blocks.Heading():
                 after, last = (*self.blocks[index + 2 : index + 4], None, None)[:2]
-                levels = after if isinstance(after, Heading) else following  # a variant's heading may stand between
-                is_table = isinstance(last if isinstance(after, Heading) else after, Grid)
+                # A variant's heading may stand between.
+                levels = after if isinstance(after, blocks.Heading) else following
+                is_table = isinstance(last if isinstance(after, blocks.Heading) else after, blocks.Grid)
                 if is_table and words.levels_in(levels.piece.english):
                     return "support"
-                if self.members and not self.tables and isinstance(after, Code):
+                if self.members and not self.tables and isinstance(after, blocks.Code):
                     return "examples"
         return None
 
-    def _field_heading(self, block: FieldHeading, index: int) -> None:
+    def _field_heading(self, block: blocks.FieldHeading, index: int) -> None:
         follows = self.blocks[index + 1] if index + 1 < len(self.blocks) else None
-        if self.section in ("syntax", "description") and isinstance(follows, Paragraph) and _type_of(follows.pieces):
+        is_typed = isinstance(follows, blocks.Paragraph) and _type_of(follows.pieces) is not None
+        if is_typed and self.section in ("syntax", "description"):
             self.section = "members"
         if self._part != "members":
-            self._paragraph(Paragraph((block.piece,)))
+            self._paragraph(blocks.Paragraph((block.piece,)))
             return
         self.section = f"members/{block.piece.text}"
         self.members.append((block.piece, []))
@@ -238,7 +210,7 @@ class _Assembler:
 
     # Text, code and tables
 
-    def _paragraph(self, block: Paragraph) -> None:
+    def _paragraph(self, block: blocks.Paragraph) -> None:
         if self.section.startswith("members/"):
             self.members[-1][1].append(block)
         kept = self.sections.get(self.section)
@@ -247,19 +219,19 @@ class _Assembler:
             if kept is not None:
                 kept.append(piece.quoted(self.document))
 
-    def _code(self, block: Code) -> None:
+    def _code(self, block: blocks.Code) -> None:
         self.code_blocks.append(
-            CodeBlock(
+            model.CodeBlock(
                 section=self.section,
                 text=dedent(block.content.text),
                 role=self._role(block),
-                place=place_of(self.document, block.content),
+                place=blocks.place_of(self.document, block.content),
             )
         )
 
-    def _role(self, block: Code) -> str:
+    def _role(self, block: blocks.Code) -> str:
         """What a block of code is; a worked example is kept."""
-        if is_structure(block.content.text):
+        if syntax.is_structure(block.content.text):
             return "syntax"
         if len(block.content.text) > _LONGEST_EXAMPLE:
             what = f"a block of code of more than {_LONGEST_EXAMPLE} characters; it is not read"
@@ -280,7 +252,7 @@ class _Assembler:
         self.document.problems += figure.problems
         return "example"
 
-    def _keep_example(self, block: Code, figure: Figure, *, is_figure: bool) -> None:
+    def _keep_example(self, block: blocks.Code, figure: Figure, *, is_figure: bool) -> None:
         """Keep what a block says of a call, under the title that it takes, if any."""
         title = section = None
         number = 0 if is_figure else None
@@ -290,21 +262,21 @@ class _Assembler:
                 self.titles += 1
                 number = words.example_number(title.text) or words.example_number(title.english)
             section = self.titles
-        example = PageExample(
+        example = model.PageExample(
             number=0,
             title=None if title is None else title.quoted(self.document),
             attributes=figure.attributes,
             tensors=figure.tensors,
-            place=place_of(self.document, block.content),
+            place=blocks.place_of(self.document, block.content),
             last_line=block.last_line,
         )
         self.calls.append(Call(example, number, section))
 
-    def _figure(self, block: Code) -> Figure:
+    def _figure(self, block: blocks.Code) -> Figure:
         is_read = len(block.content.text) <= _LONGEST_EXAMPLE
         return read_figure(block.content, self.document, self.tensors) if is_read else Figure({}, (), ())
 
-    def _grid(self, block: Grid) -> None:
+    def _grid(self, block: blocks.Grid) -> None:
         width = max(len(row) for row in (block.header, *block.rows))
         is_table = is_level_table(block) or (self.section.partition("/")[0] == "support" and width > 2)
         if is_table and self.heading is not None:
@@ -316,18 +288,20 @@ class _Assembler:
 
     # Results
 
-    def _passage(self, section: str, role: str, piece: Piece) -> None:
-        self.passages.append(Passage(section, role, piece.quoted(self.document)))
+    def _passage(self, section: str, role: str, piece: blocks.Piece) -> None:
+        self.passages.append(model.Passage(section, role, piece.quoted(self.document)))
 
     def _prose(self) -> str:
         return "\n".join(passage.quoted.text for passage in self.passages if passage.role != "cell")
 
 
-def _is_title(block: Block) -> bool:
-    return isinstance(block, Heading) and (block.level == 1 or STRUCTURE.search(block.piece.english) is not None)
+def _is_title(block: blocks.Block) -> bool:
+    if not isinstance(block, blocks.Heading):
+        return False
+    return block.level == 1 or syntax.STRUCTURE.search(block.piece.english) is not None
 
 
-def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) -> FieldSection:
+def _member(name: blocks.Piece, paragraphs: Sequence[blocks.Paragraph], document: PageText) -> model.FieldSection:
     """The section on a field; its first paragraph may be the type line, a declaration above it left out."""
     declaration = rf"\s{re.escape(name.english)}\s?;$"
     if len(paragraphs) > 1 and re.search(declaration, paragraphs[0].pieces[-1].english):
@@ -336,11 +310,11 @@ def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) ->
     line = None if kind is None else paragraphs[0].pieces[0]
     if line is not None and line.original is not None:
         named = line.english.partition(":")[2].replace("\\", "").strip().strip("[]").strip()
-        kind = one_spelling(named) if named else kind
-    optional, count_field = annotations_in("" if line is None else line.english)
+        kind = syntax.one_spelling(named) if named else kind
+    optional, count_field = syntax.annotations_in("" if line is None else line.english)
     pieces = [piece for paragraph in paragraphs[line is not None :] for piece in paragraph.pieces]
     originals = [i for piece in pieces if piece.original is not None for i in ranges_in(piece.original, document)]
-    return FieldSection(
+    return model.FieldSection(
         name=name.quoted(document),
         type=kind,
         type_line=None if line is None else line.quoted(document),
@@ -351,6 +325,6 @@ def _member(name: Piece, paragraphs: Sequence[Paragraph], document: PageText) ->
     )
 
 
-def _type_of(pieces: Sequence[Piece]) -> str | None:
+def _type_of(pieces: Sequence[blocks.Piece]) -> str | None:
     """The type that a paragraph names, where it is nothing but a type line."""
-    return type_named(pieces[0].text) if len(pieces) == 1 else None
+    return syntax.type_named(pieces[0].text) if len(pieces) == 1 else None

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from dml_conformance.documents.read.blocks import PlacedText
 from dml_conformance.documents.read.model import ExampleTensor, PageExample, Place, Quoted, ReadingProblem, Value
-from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width, without_index
 

@@ -7,28 +7,15 @@ its inline tokens is looked for in the source, each behind the one before it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from dml_conformance.documents.read import blocks
 from dml_conformance.documents.read.model import Form
-from dml_conformance.documents.read.pieces import (
-    Block,
-    Code,
-    Contents,
-    FieldHeading,
-    Grid,
-    Heading,
-    Paragraph,
-    Piece,
-    PlacedText,
-    PlacedTextBuilder,
-    joined,
-    placed_lines,
-    shown,
-)
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.syntax import STRUCTURE
 
@@ -60,7 +47,7 @@ def form_of(text: str) -> Form:
     return Form.MARKDOWN if _MARKUP.search(text) else Form.TEXT
 
 
-def read_markdown(document: PageText) -> Contents:
+def read_markdown(document: PageText) -> blocks.Contents:
     """The blocks of a page in Markdown."""
     return _MarkdownReader(document).read()
 
@@ -78,16 +65,17 @@ class _Inline:
 
     _MARKS = frozenset({"b", "i", "em", "strong", "code"})
 
-    def __init__(self, run: PlacedText, document: PageText) -> None:
+    def __init__(self, run: blocks.PlacedText, document: PageText) -> None:
         self._document = document
         self._source, self._offset, self._at = run.text, run.offset, 0
-        self._pieces: list[Piece] = []
+        self._pieces: list[blocks.Piece] = []
         self._spans: list[str] = []
-        self._bare, self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder(), PlacedTextBuilder()
+        # What is read of a text with an original, of that, and of a text without one.
+        self._texts = defaultdict[str, blocks.PlacedTextBuilder](blocks.PlacedTextBuilder)
         self._link = "", 0
         self.anchor = ""
 
-    def read(self, tokens: list[Token]) -> tuple[Piece, ...]:
+    def read(self, tokens: list[Token]) -> tuple[blocks.Piece, ...]:
         for token in tokens:
             self._token(token)
         self._finish()
@@ -142,10 +130,8 @@ class _Inline:
         return start
 
     @property
-    def _target(self) -> PlacedTextBuilder:
-        if "original" in self._spans:
-            return self._original
-        return self._shown if "shown" in self._spans else self._bare
+    def _target(self) -> blocks.PlacedTextBuilder:
+        return self._texts[next((kind for kind in ("original", "shown") if kind in self._spans), "bare")]
 
     def _tag(self, text: str) -> None:
         tag = _TAG.fullmatch(text)
@@ -183,43 +169,41 @@ class _Inline:
 
     def _finish(self) -> None:
         """The shown text and its original are complete, or what is there of them."""
-        text, original = self._shown.built(), self._original.built()
-        self._shown, self._original = PlacedTextBuilder(), PlacedTextBuilder()
+        text, original = (self._texts.pop(kind, blocks.PlacedTextBuilder()).built() for kind in ("shown", "original"))
         if original.text:
             self._flush_bare()
         if text.text or original.text:
-            self._pieces.append(Piece(text, original if original.text else None))
+            self._pieces.append(blocks.Piece(text, original if original.text else None))
 
     def _flush_bare(self) -> None:
-        bare = self._bare.built()
-        self._bare = PlacedTextBuilder()
+        bare = self._texts.pop("bare", blocks.PlacedTextBuilder()).built()
         if any(character.isalnum() for character in bare.text):
-            self._pieces.append(Piece(bare))
+            self._pieces.append(blocks.Piece(bare))
 
 
 # The pieces of a run of text and the anchor among them.
-_InlineText = tuple[tuple[Piece, ...], str]
+_InlineText = tuple[tuple[blocks.Piece, ...], str]
 
 
 class _MarkdownReader:
     def __init__(self, document: PageText) -> None:
         self.document = document
-        self.blocks: list[Block] = []
+        self.blocks: list[blocks.Block] = []
         # The lines that markdown-it sees; as many as the page has, so that numbers agree.
         self.lines = list(document.lines)
 
-    def read(self) -> Contents:
+    def read(self) -> blocks.Contents:
         values, front = self._front_matter()
         self._close_fences()
         tokens = _parser().parse("\n".join(self.lines))
         for index, token in enumerate(tokens):
             self._block(token, tokens, index)
-        return Contents(values, tuple(front), tuple(self.blocks))
+        return blocks.Contents(values, tuple(front), tuple(self.blocks))
 
-    def _front_matter(self) -> tuple[dict[str, str], list[Piece]]:
+    def _front_matter(self) -> tuple[dict[str, str], list[blocks.Piece]]:
         """The plain values between the first two lines of dashes; the lines are blanked."""
         values: dict[str, str] = {}
-        front: list[Piece] = []
+        front: list[blocks.Piece] = []
         if self.lines[0].rstrip() != "---":
             return values, front
         end = next((i for i, line in enumerate(self.lines[1:_MAX_FRONT_MATTER], 1) if line.rstrip() == "---"), None)
@@ -237,7 +221,7 @@ class _MarkdownReader:
                 value, start = value[1:-1], start + 1
             values[match.group(1)] = value
             if value and match.group(1) in ("title", "description"):
-                front.append(Piece(shown(value, start)))
+                front.append(blocks.Piece(blocks.shown(value, start)))
         self.lines[: end + 1] = [""] * (end + 1)
         return values, front
 
@@ -279,16 +263,16 @@ class _MarkdownReader:
             case "html_block" if token.map is not None:
                 pieces, _ = self._pieces(self._placed(token.content.split("\n"), token.map[0]))
                 if pieces:
-                    self.blocks.append(Paragraph(pieces))
+                    self.blocks.append(blocks.Paragraph(pieces))
 
-    def _pieces(self, run: PlacedText) -> _InlineText:
+    def _pieces(self, run: blocks.PlacedText) -> _InlineText:
         content, start = run.text, run.offset(0)
         if len(content) > MAX_INLINE:
             what = f"a run of text of more than {MAX_INLINE} characters; its markup is not read"
             self.document.problem("text-too-long", what, content, start)
-            return (Piece(shown(content[:MAX_INLINE], start)),), ""
+            return (blocks.Piece(blocks.shown(content[:MAX_INLINE], start)),), ""
         if not _INLINE_MARKUP.search(content):
-            return (Piece(shown(content, start)),) if content.strip() else (), ""
+            return (blocks.Piece(blocks.shown(content, start)),) if content.strip() else (), ""
         inline, parser = _Inline(run, self.document), _parser()
         return inline.read(parser.inline.parse(content, parser, {}, [])), inline.anchor
 
@@ -302,9 +286,10 @@ class _MarkdownReader:
             first += 1
         return self._pieces(self._placed(lines, first))
 
-    def _placed(self, lines: list[str], first: int) -> PlacedText:
+    def _placed(self, lines: list[str], first: int) -> blocks.PlacedText:
         """Lines whose markers markdown-it has taken off, from a line of the file on."""
-        return placed_lines([(line, self._offset_in_line(line, number)) for number, line in enumerate(lines, first)])
+        placed = ((line, self._offset_in_line(line, number)) for number, line in enumerate(lines, first))
+        return blocks.placed_lines([*placed])
 
     def _offset_in_line(self, content: str, number: int) -> int:
         """Where in the file the content of a line starts whose markers markdown-it has taken off."""
@@ -318,17 +303,17 @@ class _MarkdownReader:
         pieces, anchor = self._inline(inline)
         if not pieces:
             return
-        piece = joined(pieces)
+        piece = blocks.joined(pieces)
         field = _FIELD.match(piece.text)
         if field is not None:
-            self.blocks.append(FieldHeading(Piece(piece.shown.part(field.end(), len(piece.text)))))
+            self.blocks.append(blocks.FieldHeading(blocks.Piece(piece.shown.part(field.end(), len(piece.text)))))
             return
         if token.tag > "h2" and _is_name(piece):
-            self.blocks.append(FieldHeading(piece))
+            self.blocks.append(blocks.FieldHeading(piece))
             return
         if not anchor and token.level == 0:
             anchor = "-".join(piece.english.casefold().split())
-        self.blocks.append(Heading(int(token.tag[1:]), piece, anchor.casefold()))
+        self.blocks.append(blocks.Heading(int(token.tag[1:]), piece, anchor.casefold()))
 
     def _paragraph(self, inline: Token, is_item: bool) -> None:
         assert inline.map is not None
@@ -343,24 +328,24 @@ class _MarkdownReader:
         if not pieces:
             return
         if len(pieces) == 1 and _is_name(pieces[0]) and not is_item:
-            self.blocks.append(FieldHeading(pieces[0]))
+            self.blocks.append(blocks.FieldHeading(pieces[0]))
         else:
-            self.blocks.append(Paragraph(pieces, is_item))
+            self.blocks.append(blocks.Paragraph(pieces, is_item))
 
     @staticmethod
-    def _without_alert(piece: Piece) -> Piece:
+    def _without_alert(piece: blocks.Piece) -> blocks.Piece:
         match = _ALERT.match(piece.text)
-        return piece if match is None else Piece(piece.shown.part(match.end(), len(piece.text)), piece.original)
+        return piece if match is None else blocks.Piece(piece.shown.part(match.end(), len(piece.text)), piece.original)
 
     def _code(self, token: Token) -> None:
         assert token.map is not None
         lines = token.content.removesuffix("\n").split("\n")
         first = token.map[0] + (token.type == "fence")
-        self.blocks.append(Code(self._placed(lines, first), first + 1, first + len(lines)))
+        self.blocks.append(blocks.Code(self._placed(lines, first), first + 1, first + len(lines)))
 
     def _grid(self, first: int, end: int) -> None:
-        rows: list[tuple[Piece, ...]] = []
-        header: tuple[Piece, ...] = ()
+        rows: list[tuple[blocks.Piece, ...]] = []
+        header: tuple[blocks.Piece, ...] = ()
         for number in range(first, end):
             cells = list(self._cells(number))
             if cells and all(_SEPARATOR_CELL.fullmatch(cell.text) for cell in cells):
@@ -368,9 +353,9 @@ class _MarkdownReader:
                     header = rows.pop()
                 continue
             rows.append(tuple(cells))
-        self.blocks.append(Grid(header, tuple(rows)))
+        self.blocks.append(blocks.Grid(header, tuple(rows)))
 
-    def _cells(self, number: int) -> Iterator[Piece]:
+    def _cells(self, number: int) -> Iterator[blocks.Piece]:
         """The cells of a row; a cell without text is a piece without text."""
         line, start = self.lines[number], self.document.starts[number]
         quoted = _QUOTED.match(line)
@@ -379,12 +364,12 @@ class _MarkdownReader:
         for text, at in split_row(line[quoted.end() :])[:_MOST_CELLS]:
             # A bar that is escaped loses its backslash before inline markup is read.
             kept = [n for n, character in enumerate(text) if character != "\\" or text[n + 1 : n + 2] != "|"]
-            bare = PlacedText("".join(text[n] for n in kept), tuple(start + at + n for n in kept) or (start + at,))
-            pieces, _ = self._pieces(bare)
-            yield joined(pieces) if pieces else Piece(shown(text, start + at))
+            offsets = tuple(start + at + n for n in kept) or (start + at,)
+            pieces, _ = self._pieces(blocks.PlacedText("".join(text[n] for n in kept), offsets))
+            yield blocks.joined(pieces) if pieces else blocks.Piece(blocks.shown(text, start + at))
 
 
-def _is_name(piece: Piece) -> bool:
+def _is_name(piece: blocks.Piece) -> bool:
     """Whether a piece is one word set as code."""
     return piece.shown.marks == ((0, len(piece.text)),) and not re.search(r"\s", piece.text)
 

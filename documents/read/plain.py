@@ -11,22 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 
-from dml_conformance.documents.read import words
+from dml_conformance.documents.read import blocks, words
 from dml_conformance.documents.read.markdown import split_row
-from dml_conformance.documents.read.pieces import (
-    Block,
-    Code,
-    Contents,
-    FieldHeading,
-    Grid,
-    Heading,
-    Paragraph,
-    Piece,
-    PlacedText,
-    PlacedTextBuilder,
-    placed_lines,
-    shown,
-)
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.syntax import STRUCTURE, is_structure, read_structure, type_named
 
@@ -63,13 +49,13 @@ class _Role(Enum):
 _DEPTHS = {_Role.TITLE: 1, _Role.HEADING: 2}
 
 
-def read_plain(document: PageText) -> Contents:
+def read_plain(document: PageText) -> blocks.Contents:
     """The blocks of a page in plain text."""
     what = f"a line of more than {_LONGEST_LINE} characters; the rest of it is not read"
     for line, start in zip(document.lines, document.starts, strict=True):
         if len(line) > _LONGEST_LINE:
             document.problem("text-too-long", what, line, start)
-    return Contents({}, (), tuple(_PlainReader(document).blocks()))
+    return blocks.Contents({}, (), tuple(_PlainReader(document).read()))
 
 
 class _PlainReader:
@@ -305,7 +291,7 @@ class _PlainReader:
 
     # Blocks
 
-    def blocks(self) -> Iterator[Block]:
+    def read(self) -> Iterator[blocks.Block]:
         number = 0
         while number < len(self.lines):
             start, role = number, self.roles[number]
@@ -326,28 +312,28 @@ class _PlainReader:
             end += 1
         return end
 
-    def _paragraph(self, start: int, end: int) -> Paragraph:
+    def _paragraph(self, start: int, end: int) -> blocks.Paragraph:
         item = _ITEM.match(self.lines[start])
-        builder = PlacedTextBuilder()
+        builder = blocks.PlacedTextBuilder()
         for number in range(start, end):
             skipped = item.end() if item is not None and number == start else 0
             builder.add(self.lines[number][skipped:] + "\n", self.document.starts[number] + skipped)
-        return Paragraph((Piece(builder.built()),), is_item=item is not None)
+        return blocks.Paragraph((blocks.Piece(builder.built()),), is_item=item is not None)
 
-    def _piece(self, number: int, start: int = 0, end: int | None = None) -> Piece:
-        return Piece(shown(self.lines[number][start:end], self.document.starts[number] + start))
+    def _piece(self, number: int, start: int = 0, end: int | None = None) -> blocks.Piece:
+        return blocks.Piece(blocks.shown(self.lines[number][start:end], self.document.starts[number] + start))
 
-    def _code_of(self, start: int, end: int) -> PlacedText:
-        return placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, end)])
+    def _code_of(self, start: int, end: int) -> blocks.PlacedText:
+        return blocks.placed_lines([(self.lines[n], self.document.starts[n]) for n in range(start, end)])
 
-    def _code_block(self, start: int, end: int) -> Code:
+    def _code_block(self, start: int, end: int) -> blocks.Code:
         while not self.lines[end - 1].strip():
             end -= 1
-        return Code(self._code_of(start, end), start + 1, end)
+        return blocks.Code(self._code_of(start, end), start + 1, end)
 
-    def _grid(self, start: int, end: int) -> Grid:
-        header: tuple[Piece, ...] = ()
-        rows: list[tuple[Piece, ...]] = []
+    def _grid(self, start: int, end: int) -> blocks.Grid:
+        header: tuple[blocks.Piece, ...] = ()
+        rows: list[tuple[blocks.Piece, ...]] = []
         for number in range(start, end):
             line = self.lines[number]
             if _SEPARATOR.fullmatch(line):
@@ -362,14 +348,14 @@ class _PlainReader:
                 header = cells
             else:
                 rows.append(cells)
-        return Grid(header, tuple(rows))
+        return blocks.Grid(header, tuple(rows))
 
 
-def _heading(role: _Role, piece: Piece) -> Block:
+def _heading(role: _Role, piece: blocks.Piece) -> blocks.Block:
     """What a line alone is."""
     if role is _Role.TYPE:
-        return Paragraph((piece,))
-    return FieldHeading(piece) if role is _Role.FIELD else Heading(_DEPTHS.get(role, 3), piece)
+        return blocks.Paragraph((piece,))
+    return blocks.FieldHeading(piece) if role is _Role.FIELD else blocks.Heading(_DEPTHS.get(role, 3), piece)
 
 
 def _header_spans(line: str) -> list[tuple[int, int]]:

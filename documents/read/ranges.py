@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from dml_conformance.documents.read.blocks import PlacedText
 from dml_conformance.documents.read.model import Interval, PrintedInterval
-from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 from dml_conformance.documents.read.words import half_width
 

@@ -6,8 +6,8 @@ import re
 from typing import NamedTuple
 
 from dml_conformance.documents.read import words
+from dml_conformance.documents.read.blocks import PlacedText
 from dml_conformance.documents.read.model import Declaration
-from dml_conformance.documents.read.pieces import PlacedText
 from dml_conformance.documents.read.source import PageText
 
 STRUCTURE = re.compile(r"(?<![A-Za-z0-9_])DML_([A-Z][A-Z0-9_]*?)_OPERATOR_DESC(?![A-Za-z0-9_])")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from dml_conformance.documents.read import words
+from dml_conformance.documents.read.blocks import Grid, Piece
 from dml_conformance.documents.read.model import LevelRow, LevelTable, Quoted
-from dml_conformance.documents.read.pieces import Grid, Piece
 from dml_conformance.documents.read.source import PageText
 
 COLUMNS = ("tensor", "kind", "dimension_counts", "data_types")

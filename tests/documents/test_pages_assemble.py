@@ -7,8 +7,8 @@ from pages_support import FRONT, STRUCT, at, beside, parsed
 
 from dml_conformance.documents.read import PageError
 from dml_conformance.documents.read.assemble import assemble
+from dml_conformance.documents.read.blocks import Contents, Heading, Piece, shown
 from dml_conformance.documents.read.model import Form, LevelTable, Page, PrintedInterval
-from dml_conformance.documents.read.pieces import Contents, Heading, Piece, shown
 from dml_conformance.documents.read.source import PageText
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"

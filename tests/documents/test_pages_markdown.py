@@ -8,9 +8,9 @@ import pytest
 from markdown_it.parser_inline import ParserInline
 from pages_support import FRONT, at, parsed
 
+from dml_conformance.documents.read.blocks import Code, Paragraph, Piece
 from dml_conformance.documents.read.markdown import MAX_INLINE, read_markdown, split_row
 from dml_conformance.documents.read.model import Page, Place, Quoted
-from dml_conformance.documents.read.pieces import Code, Paragraph, Piece
 from dml_conformance.documents.read.source import PageText
 
 TITLE = "# DML_X_OPERATOR_DESC\n"

@@ -8,8 +8,8 @@ import pytest
 from pages_support import OWN, STRUCT, at, parsed
 
 from dml_conformance.documents.read import read_page
+from dml_conformance.documents.read.blocks import Code, Heading
 from dml_conformance.documents.read.model import LevelTable, Page
-from dml_conformance.documents.read.pieces import Code, Heading
 from dml_conformance.documents.read.plain import read_plain
 from dml_conformance.documents.read.source import PageText
 

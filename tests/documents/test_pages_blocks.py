@@ -8,8 +8,8 @@ import pytest
 from pages_support import FRONT, OWN, OWN_PAGES, STRUCT, at, beside, first_word, parsed, placed
 
 from dml_conformance.documents.read import read_page
+from dml_conformance.documents.read.blocks import Piece, PlacedText, PlacedTextBuilder, joined, shown
 from dml_conformance.documents.read.model import Place, Quoted
-from dml_conformance.documents.read.pieces import Piece, PlacedText, PlacedTextBuilder, joined, shown
 from dml_conformance.documents.read.source import PageText
 
 MEMBER = f"{FRONT}## Members\n\n`Axis`\n\nType: UINT\n\n"
