@@ -12,13 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from dml_conformance.documents.check.formulas import (
-    Formula,
-    FormulaError,
-    Given,
-    formula_in_code,
-    formula_in_prose,
-)
+from dml_conformance.documents.check.formulas import Formula, FormulaError, Given, formula_in_code, formula_in_prose
 from dml_conformance.documents.check.identifiers import name_meant
 from dml_conformance.documents.check.model import Remark, remark
 from dml_conformance.documents.read import model, words

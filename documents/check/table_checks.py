@@ -9,13 +9,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from dml_conformance.documents.check.model import Remarks, listed, misplaced, remark, repeated
-from dml_conformance.documents.check.subject import (
-    DATA_TYPE,
-    DIMENSION_COUNT,
-    PageSubject,
-    Spot,
-    sentences,
-)
+from dml_conformance.documents.check.subject import DATA_TYPE, DIMENSION_COUNT, PageSubject, Spot, sentences
 from dml_conformance.documents.read.model import LevelRow, LevelTable, Quoted
 from dml_conformance.documents.read.words import levels_in
 from dml_conformance.spec.datatypes import DataType
