@@ -29,7 +29,7 @@ from dml_conformance.spec.examples import Example, examples, flattened, nesting
 from dml_conformance.spec.field_kinds import TENSORS
 from dml_conformance.spec.forms import FormError, desc_from_json
 from dml_conformance.spec.levels import HIGHEST
-from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, slots, with_tensors
+from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inputs, outputs, slots, with_tensors
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
@@ -177,23 +177,21 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
     An output of another data type than the data gets theirs; what the errata correct on the example of this number is
     corrected. None where it is still no valid descriptor.
     """
-    typed = dict(fields)
-    for output in spec.output_fields:
-        alike = (fields[f.name] for f in spec.input_fields if spec.group(f) == spec.group(output) and f.name in fields)
-        data = next((found[0] if isinstance(found, list) else found for found in alike), None)
-        if data is not None:
-            wrong = fields[output.name]
-            right = [
-                {**tensor, "DataType": data["DataType"]} for tensor in (wrong if isinstance(wrong, list) else [wrong])
-            ]
-            typed[output.name] = right if isinstance(wrong, list) else right[0]
     known = examples().get(f"{spec.name}/{example.number}")
     corrections = {} if known is None else {n: v for n, v in known.corrections.items() if "." not in n}
-    for attempt in (fields, typed, {**typed, **corrections}):
-        desc = _desc(spec, attempt)
-        if decide(desc, HIGHEST).outcome is Outcome.ACCEPT:
-            return desc
-    return None
+    as_printed, corrected = _desc(spec, fields), _desc(spec, {**fields, **corrections})
+    attempts = (as_printed, _typed(spec, as_printed), _typed(spec, corrected))
+    return next((desc for desc in attempts if decide(desc, HIGHEST).outcome is Outcome.ACCEPT), None)
+
+
+def _typed(spec: OperatorSpec, desc: OperatorDesc) -> OperatorDesc:
+    """A descriptor whose outputs have the data type of the first input that they must agree with."""
+    types = {spec.group(slot.field): slot.tensor.data_type for slot in reversed(inputs(desc))}
+    changed = {}
+    for slot in outputs(desc):
+        data_type = types.get(spec.group(slot.field), slot.tensor.data_type)
+        changed[slot.key] = msgspec.structs.replace(slot.tensor, data_type=data_type)
+    return with_tensors(desc, changed)
 
 
 def _filled(values: Mapping[str, Any], desc: OperatorDesc) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -205,24 +205,18 @@ def storable(value: Any, data_type: DataType) -> bool:
     return limits.min <= value <= limits.max and value == int(value)
 
 
-class _Breach(NamedTuple):
-    """What a table does not allow of an example's tensor."""
+def _breaches(example: WorkedExample, table: model.LevelTable) -> Iterator[tuple[str, str, str, str]]:
+    """What a table does not allow of an example: tensor, property, what it is and what it may be.
 
-    tensor: str
-    property: str
-    found: str
-    allowed: str
-
-
-def _breaches(example: WorkedExample, table: model.LevelTable) -> Iterator[_Breach]:
-    """What a table does not allow of an example; what cannot be read allows all."""
+    What cannot be read allows all.
+    """
     for name, row in ((name, table.row_of[name]) for name in example.tensors if name in table.row_of):
         data_type, sizes = example.data_types.get(name, ""), example.sizes.get(name, ())
         if row.data_types and data_type in DataType.__members__ and data_type not in row.data_types:
-            yield _Breach(name, DATA_TYPE, data_type, types_text(row.data_types))
+            yield name, DATA_TYPE, data_type, types_text(row.data_types)
         if row.dimension_counts and name in example.sizes and len(sizes) not in row.dimension_counts:
             found = f"{len(sizes)} dimension{'' if len(sizes) == 1 else 's'}"
-            yield _Breach(name, DIMENSION_COUNT, found, counts_text(row.dimension_counts))
+            yield name, DIMENSION_COUNT, found, counts_text(row.dimension_counts)
 
 
 def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
@@ -239,11 +233,11 @@ def _allowed(subject: PageSubject, example: WorkedExample) -> Remarks:
             where, spot = f"{example.number}/{name}.{prop}", _property_spot(example.tensors[name], prop)
             yield remark("example-table", where, spot, found=found, expected=expected, table=newest.label)
     elif introduced is not None and wrong.get(introduced) and min(allowing) > introduced and not example.is_figure:
-        first = wrong[introduced][0]
+        tensor, first, _, _ = wrong[introduced][0]
         of_them = "; ".join(
             f"{name} {'is' if prop == DATA_TYPE else 'has'} {found}" for name, prop, found, _ in wrong[introduced]
         )
-        spot, levels = _property_spot(example.tensors[first.tensor], first.property), (introduced, min(allowing))
+        spot, levels = _property_spot(example.tensors[tensor], first), (introduced, min(allowing))
         table = subject.table_at[introduced].label
         yield remark("example-level", str(example.number), spot, table=table, breaches=of_them, levels=levels)
 

@@ -98,7 +98,7 @@ class Formula:
         for name, number in self.lets:
             given = {**given, name: _number(number, given)}
         if not self.index:
-            return right_aligned(sum((_part(part, given) for part in self.parts), ()), count)
+            return right_aligned(sum((_sizes(part, given) for part in self.parts), ()), count)
         counts = {name: len(_elements(name, given)) for name in _indexed_by(self.index, self.parts[0])}
         if len(set(counts.values())) > 1:
             raise NoValue(", ".join(f"{name} has {n} entries" for name, n in sorted(counts.items())))
@@ -280,43 +280,41 @@ def _elements(name: str, given: Given) -> Sizes:
     return elements
 
 
-def _part(node: ast.expr, given: Given) -> Sizes:
-    """A part of joined sizes: leading ones, a slice, all of a tensor's sizes, or a number."""
+def _number(node: ast.expr, given: Given) -> int:
+    return _sizes(node, given)[0]
+
+
+def _sizes(node: ast.expr, given: Given) -> Sizes:
+    """What a part of joined sizes comes to: leading ones, a slice, all of a tensor's sizes, or one number."""
     match node:
-        case ast.Constant(value=None):
-            return ()  # right-aligning adds them
-        case ast.Attribute(attr="Sizes"):
-            return _elements(_owner(node), given)
+        case ast.Constant(value=constant):
+            return (constant,) if isinstance(constant, int) else ()  # right-aligning adds leading ones
+        case ast.Name(id=name):
+            value = given.get(name)
+            if not isinstance(value, int):
+                raise NoValue(f"{name} has no value")
+            return (value,)
+        case ast.Attribute(attr=attribute):
+            elements = _elements(_owner(node), given)
+            return elements if attribute == "Sizes" else (len(elements),)
+        case ast.UnaryOp(op=sign, operand=operand):
+            return (-_number(operand, given) if isinstance(sign, ast.USub) else _number(operand, given),)
+        case ast.BinOp(left=left, op=sign, right=right):
+            result = _CALCULATIONS[type(sign)](_number(left, given), _number(right, given))
+            if abs(result) >= _LARGEST:
+                raise NoValue("it comes to more than 64 bits")
+            return (result,)
         case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as low, upper=ast.expr() as high)):
             elements, first, end = _elements(_owner(value), given), _number(low, given), _number(high, given)
             if not 0 <= first <= end <= len(elements):
                 raise NoValue(f"{_owner(value)} has no entries {first} .. {end}, it has {len(elements)}")
             return elements[first:end]
-    return (_number(node, given),)
-
-
-def _number(node: ast.expr, given: Given) -> int:
-    match node:
-        case ast.Constant(value=int(constant)):
-            return constant
-        case ast.Name(id=name):
-            value = given.get(name)
-            if not isinstance(value, int):
-                raise NoValue(f"{name} has no value")
-            return value
-        case ast.UnaryOp(op=sign, operand=operand):
-            return -_number(operand, given) if isinstance(sign, ast.USub) else _number(operand, given)
-        case ast.BinOp(left=left, op=sign, right=right):
-            result = _CALCULATIONS[type(sign)](_number(left, given), _number(right, given))
-            if abs(result) >= _LARGEST:
-                raise NoValue("it comes to more than 64 bits")
-            return result
         case ast.Subscript(value=value, slice=place):
             elements, index = _elements(_owner(value), given), _number(place, given)
             if not 0 <= index < len(elements):
                 raise NoValue(f"{_owner(value)} has no entry {index}, it has {len(elements)}")
-            return elements[index]
-    return len(_elements(_owner(node), given))  # its DimensionCount
+            return (elements[index],)
+    raise AssertionError("no node that the grammar has")
 
 
 def _spaced(tokens: list[str]) -> str:

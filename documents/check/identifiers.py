@@ -86,9 +86,8 @@ def take_apart(text: str, without: Iterable[str] = ()) -> Parts:
     for piece in without:
         rest = rest.replace(piece, " ", 1)
     intervals = []
-    for found in reversed(list(intervals_in(rest))):
-        rest = f"{rest[: found.start]} {rest[found.end :]}"
-        interval = found.interval
+    for interval, start, end in reversed(list(intervals_in(rest))):
+        rest = f"{rest[:start]} {rest[end:]}"
         intervals.append(msgspec.structs.replace(interval, low=compact(interval.low), high=compact(interval.high)))
     lists = tuple(compact(found) for found in _LIST.findall(rest))
     rest = text_without = _LIST.sub(" ", rest)

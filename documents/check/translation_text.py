@@ -115,15 +115,10 @@ class _Names:
         self.marked = [_bare(piece) for piece in quoted.marked]
         self.original_marked = [_bare(piece) for piece in quoted.original_marked]
         self.emphasised = Counter(piece for piece in self.original_marked if is_name(piece, known))
-        stated = Counter(original.names)
         # A plain word counts as a name as often as it is emphasised; a shaped one wherever it stands.
-        self.needed = Counter(
-            {
-                name: count if is_shaped(name) else min(count, self.emphasised[name])
-                for name, count in stated.items()
-                if is_shaped(name) or self.emphasised[name]
-            }
-        )
+        stated = Counter(original.names)
+        most = {name: count if is_shaped(name) else self.emphasised[name] for name, count in stated.items()}
+        self.needed = stated & Counter(most)
         self.rest = shown.text
         self.renderings: list[str] = []
         self.missing: list[str] = []
@@ -226,17 +221,15 @@ def whole(name: str) -> re.Pattern[str]:
 
 def _number_changes(quoted: Quoted, original: Parts, shown: Parts) -> Iterator[TextChange]:
     """Numbers put for others; one that is only lost or added may stand as a word in one of the languages."""
-    missing, extra = (
-        Counter(original.numbers) - Counter(shown.numbers),
-        Counter(shown.numbers) - Counter(original.numbers),
-    )
+    wanted, given = Counter(original.numbers), Counter(shown.numbers)
+    missing, extra = wanted - given, given - wanted
     if Counter(original.joined) != Counter(shown.joined):
         yield from (TextChange("number", *pair) for pair in zip(missing.elements(), extra.elements(), strict=False))
     if missing or extra:
         return
     # The hyphen of a compound may stand before a number, but never in place of a minus; nor is a difference negative.
     minus, original_minus = (Counter(_MINUS.findall(plain(text))) for text in (quoted.text, quoted.original or ""))
-    for wanted in (Counter(original.negative) - minus).elements():
-        yield TextChange("number", f"-{wanted}", wanted)
+    for lost in (Counter(original.negative) - minus).elements():
+        yield TextChange("number", f"-{lost}", lost)
     for found in (Counter(shown.negative) - original_minus).elements():
         yield TextChange("number", found, f"-{found}")

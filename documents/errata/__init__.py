@@ -6,8 +6,7 @@ the validator, outputs by the reference, and what the real library does from wha
 
 from __future__ import annotations
 
-from dml_conformance.documents.errata.evidence import errata_document
+from dml_conformance.documents.errata.document import ErrataDocument, ErratumEntry, Exhibit, errata_document
 from dml_conformance.documents.errata.forms import INTRODUCTION, as_html, as_markdown
-from dml_conformance.documents.errata.model import ErrataDocument, ErratumEntry, Exhibit
 
 __all__ = ["INTRODUCTION", "ErrataDocument", "ErratumEntry", "Exhibit", "as_html", "as_markdown", "errata_document"]

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from dml_conformance.documents.errata.model import ErrataDocument, Exhibit
+from dml_conformance.documents.errata.document import ErrataDocument, Exhibit
 from dml_conformance.reports.model.text import pretty_json
 from dml_conformance.reports.page.html import render
 from dml_conformance.spec.tensor import braces

@@ -105,14 +105,15 @@ class _Assembler:
         return Counter(names).most_common(1)[0][0]
 
     def _no_operator(self, path: str, title: blocks.Piece | None) -> str:
-        expected = "expected a page on an operator, with a structure DML_…_OPERATOR_DESC in its title or syntax block"
-        front = self.contents.front_matter
-        first = next(line.strip() for line in self.document.lines if line.strip())
+        front, first = self.contents.front_matter, next(line.strip() for line in self.document.lines if line.strip())
         named = (
             front.get("UID", "").rpartition(".")[2] or front.get("title") or (first if title is None else title.text)
         )
-        found = f"it is on “{named[:80]}”" if title is not None or front else f"it starts with “{named[:80]}”"
-        return f"{path} is not a page on an operator: {found}; {expected}: give the operator's own page"
+        found = "is on" if title is not None or front else "starts with"
+        return (
+            f"{path} is not a page on an operator: it {found} “{named[:80]}”; expected a page on an operator, with a "
+            "structure DML_…_OPERATOR_DESC in its title or syntax block: give the operator's own page"
+        )
 
     def _block(self, block: blocks.Block, index: int) -> None:
         match block:

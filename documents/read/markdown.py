@@ -26,7 +26,7 @@ _MOST_CELLS = 64
 # Lines of front matter; real pages have some fifty.
 _MAX_FRONT_MATTER = 400
 
-_FRONT_VALUE = re.compile(r"([\w.-]+):[ \t]*(.*)")
+_FRONT_VALUE = re.compile(r"^([\w.-]+):[ \t]*(?=[^\s\[])([\"']?)(|\S.*?)\2[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^`]*)$")
 _ATX = re.compile(r" {0,3}#{1,6} +\S")
 _NAME_ALONE = re.compile(r"`\w+`\s*")
@@ -211,17 +211,10 @@ class _MarkdownReader:
             what = "the front matter has no second line of dashes"
             self.document.problem("unclosed-front-matter", what, self.lines[0], 0)
             return values, front
-        for number in range(1, end):
-            match = _FRONT_VALUE.fullmatch(self.lines[number])
-            if match is None or not match.group(2).strip() or match.group(2).startswith("["):
-                continue
-            value = match.group(2).strip()
-            start = self.document.starts[number] + match.start(2)
-            if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-                value, start = value[1:-1], start + 1
-            values[match.group(1)] = value
-            if value and match.group(1) in ("title", "description"):
-                front.append(blocks.Piece(blocks.shown(value, start)))
+        for match in _FRONT_VALUE.finditer(self.document.text, 0, self.document.starts[end]):
+            values[match[1]] = match[3]
+            if match[3] and match[1] in ("title", "description"):
+                front.append(blocks.Piece(blocks.shown(match[3], match.start(3))))
         self.lines[: end + 1] = [""] * (end + 1)
         return values, front
 

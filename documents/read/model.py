@@ -99,7 +99,7 @@ class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Interval(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An interval: each bound as text, a number or one computed from fields, and whether it belongs to it."""
+    """An interval: each bound as written, a number or one computed from fields, and whether it belongs to it."""
 
     low: str
     high: str

@@ -99,7 +99,7 @@ class _PlainReader:
         if self.structure >= 0:
             end = self._region(self.structure, self._end_of_structure(self.structure), _Role.CODE)
             content = self._code_of(self.structure, end)
-            self.names = frozenset(d.name for d in read_structure(content, self.document).declarations)
+            self.names = frozenset(d.name for d in read_structure(content, self.document)[1])
         titles = (n for n, line in enumerate(self.lines) if self.roles[n] is None and STRUCTURE.search(line))
         title = next(titles, len(self.lines))
         line = self._line(title)

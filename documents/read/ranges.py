@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -27,16 +26,8 @@ _LONGEST = 100_000
 _LONGEST_WORD = 30
 
 
-class FoundInterval(NamedTuple):
-    """An interval and where it stands in a text."""
-
-    interval: Interval
-    start: int
-    end: int
-
-
-def intervals_in(text: str) -> Iterator[FoundInterval]:
-    """The intervals in a text; no lists of two and no remarks in brackets."""
+def intervals_in(text: str) -> Iterator[tuple[Interval, int, int]]:
+    """The intervals in a text, each with its start and end; no lists of two and no remarks in brackets."""
     text = half_width(text[:_LONGEST]).translate(_WIDE_BRACKETS)
     for match in _RANGE.finditer(text):
         opening, low, high, closing = match.groups()
@@ -47,14 +38,13 @@ def intervals_in(text: str) -> Iterator[FoundInterval]:
         is_list = is_shape or before == "=" or ((opening, closing) == ("(", ")") and not _NUMERIC.match(low))
         if not indexes and not is_list:
             interval = Interval(_bare(low), _bare(high), opening == "[", closing == "]")
-            yield FoundInterval(interval, *match.span())
+            yield interval, *match.span()
 
 
 def ranges_in(text: PlacedText, document: PageText) -> Iterator[PrintedInterval]:
     """The intervals in a text of a page."""
-    for found in intervals_in(text.text):
-        place = document.place(text.offset(found.start))
-        yield PrintedInterval(**msgspec.structs.asdict(found.interval), place=place)
+    for interval, start, _ in intervals_in(text.text):
+        yield PrintedInterval(**msgspec.structs.asdict(interval), place=document.place(text.offset(start)))
 
 
 def _bare(bound: str) -> str:

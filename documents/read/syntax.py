@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from dml_conformance.documents.read import words
 from dml_conformance.documents.read.blocks import PlacedText
@@ -29,27 +28,13 @@ _C_TYPE = re.compile(r"(?:const\s+)?[A-Z][A-Z0-9_]*\s*\*{0,2}")
 _LONGEST_DECLARATION = 400
 
 
-class Structure(NamedTuple):
-    """A structure as its block has it."""
-
-    name: str | None
-    declarations: tuple[Declaration, ...]
-
-
-class Annotations(NamedTuple):
-    """What the annotations of a declaration say, as in `Declaration`."""
-
-    optional: bool
-    count_field: str
-
-
-def annotations_in(declaration: str) -> Annotations:
-    """What `_Maybenull_` and `_Field_size_(Count)` in a declaration or type line say.
+def annotations_in(declaration: str) -> tuple[bool, str]:
+    """What `_Maybenull_` and `_Field_size_(Count)` in a declaration or type line say, as in `Declaration`.
 
     Source: Microsoft's source-code annotation language, as DirectML.h uses it.
     """
     size = _SIZE.search(declaration)
-    return Annotations(_OPTIONAL.search(declaration) is not None, "" if size is None else size[1])
+    return _OPTIONAL.search(declaration) is not None, "" if size is None else size[1]
 
 
 def one_spelling(type_text: str) -> str:
@@ -73,8 +58,8 @@ def is_structure(code: str) -> bool:
     return any(STRUCTURE.search(head[0]) for head in _HEAD.finditer(code))
 
 
-def read_structure(content: PlacedText, document: PageText) -> Structure:
-    """The declarations in a block of code."""
+def read_structure(content: PlacedText, document: PageText) -> tuple[str | None, tuple[Declaration, ...]]:
+    """The name of the structure in a block of code, and its declarations."""
     text = _COMMENT.sub(_blank, content.text)
     name = _HEAD.search(text)
     declarations: list[Declaration] = []
@@ -89,7 +74,7 @@ def read_structure(content: PlacedText, document: PageText) -> Structure:
         place = document.place(content.offset(statement.start() + match.start(2)))
         annotations = annotations_in(statement[0])
         declarations.append(Declaration(field, one_spelling(kind) + length, place, *annotations))
-    return Structure(None if name is None else name[1], tuple(declarations))
+    return None if name is None else name[1], tuple(declarations)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -74,13 +74,13 @@ def level_row(cells: tuple[Quoted, ...], columns: tuple[str, ...], *, as_shown: 
     """What the cells of a row say by their originals, where they have one; or as shown."""
     pairs = zip(columns, cells, strict=False)
     texts = {column: cell.text if as_shown else cell.english for column, cell in pairs}
-    kind = texts.get("kind", "")
+    kind, is_optional, is_array = words.kind(texts.get("kind", ""))
     return LevelRow(
         cells=cells,
         tensor=texts.get("tensor", ""),
-        kind=words.kind(kind),
+        kind=kind,
         dimension_counts=words.numbers(texts["dimension_counts"]) if "dimension_counts" in texts else None,
         data_types=words.names(texts["data_types"]) if "data_types" in texts else None,
-        optional=words.is_optional(kind),
-        array=words.is_array(kind),
+        optional=is_optional,
+        array=is_array,
     )

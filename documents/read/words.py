@@ -109,30 +109,21 @@ def by_anchor(anchor: str) -> str | None:
     return _group_of(anchor.strip().lstrip("-").casefold(), _WORDS.anchors)
 
 
-def kind(text: str) -> str | None:
-    """`Input` or `Output` for the word of any language, optional or not, one or an array; None for another word."""
+def kind(text: str) -> tuple[str | None, bool, bool]:
+    """What a cell calls a tensor in any language: `Input`, `Output` or None; whether optional; whether an array."""
     folded = half_width(text).casefold()
     bare = _OPTIONAL.sub("", folded).strip(_TRAILING)
     named = _group_of(bare, _WORDS.kinds)
-    if named is None and (bare != folded.strip(_TRAILING) or _ARRAY.search(folded)):
+    is_optional, is_array = (pattern.search(folded) is not None for pattern in (_OPTIONAL, _ARRAY))
+    if named is None and (is_optional or is_array):
         within = [name for name, words in _WORDS.kinds.items() if any(word in bare for word in words)]
         named = within[0] if len(within) == 1 else None
-    return named
+    return named, is_optional, is_array
 
 
 def without_index(label: str) -> str:
     """`InputTensors` of `InputTensors[0]`."""
     return label.partition("[")[0]
-
-
-def is_optional(text: str) -> bool:
-    """Whether a cell calls a tensor optional, in any language."""
-    return _OPTIONAL.search(half_width(text).casefold()) is not None
-
-
-def is_array(text: str) -> bool:
-    """Whether a cell calls a field an array of tensors, in any language."""
-    return _ARRAY.search(half_width(text).casefold()) is not None
 
 
 def kind_at_end(text: str) -> int | None:
