@@ -70,36 +70,21 @@ def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
     """
     root = Path.cwd() if root is None else root
     rules = {check.name: i for i, check in enumerate(checked.checks)}
-    driver = {
-        "name": "dml-conformance",
-        "semanticVersion": suite_version(),
-        "rules": [_rule(check) for check in checked.checks],
-    }
     notifications = [
         *(_notification(failure.path, failure.problem, "error", root) for failure in checked.failures),
         *(_notification(passed.path, passed.reason, "note", root) for passed in checked.skipped),
     ]
-    return {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": driver},
-                "invocations": [
-                    {"executionSuccessful": not checked.failures, "toolExecutionNotifications": notifications}
-                ],
-                "columnKind": "unicodeCodePoints",  # 3.14.17
-                "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that the command ran in."}}},
-                "artifacts": [
-                    {"location": _location(page.path, root), "hashes": {"sha-256": page.digest}}
-                    for page in checked.pages
-                ],
-                "results": [
-                    _result(finding, rules[finding.check], root, checked.ignore_known) for finding in checked.findings
-                ],
-            }
-        ],
+    driver = {"name": "dml-conformance", "semanticVersion": suite_version(), "rules": list(map(_rule, checked.checks))}
+    files = ((page.digest, _location(page.path, root)) for page in checked.pages)
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [{"executionSuccessful": not checked.failures, "toolExecutionNotifications": notifications}],
+        "columnKind": "unicodeCodePoints",  # 3.14.17
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder that the command ran in."}}},
+        "artifacts": [{"location": location, "hashes": {"sha-256": digest}} for digest, location in files],
+        "results": [_result(each, rules[each.check], root, checked.ignore_known) for each in checked.findings],
     }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(check: Check) -> Json:

@@ -60,14 +60,10 @@ def differences(pages: Sequence[Page]) -> Iterator[PageDifference]:
         facts = [facts_of(page) for page in its_pages] if len(its_pages) > 1 else []
         for subject, groups in _differing(facts):
             groups.sort(key=len, reverse=True)
-            versions = tuple(
-                Version(
-                    facts[group[0]][subject].shown if subject in facts[group[0]] else _NOT_THERE,
-                    tuple(its_pages[n].path for n in group),
-                )
-                for group in groups
-            )
-            yield PageDifference(operator, subject, versions)
+            firsts = [facts[group[0]].get(subject) for group in groups]
+            shown = [_NOT_THERE if first is None else first.shown for first in firsts]
+            paths = [tuple(its_pages[n].path for n in group) for group in groups]
+            yield PageDifference(operator, subject, tuple(map(Version, shown, paths)))
 
 
 class Fact(NamedTuple):

@@ -8,7 +8,7 @@ sentence goes on in the next.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from enum import Enum, auto
 
 from dml_conformance.documents.read import blocks, words
@@ -64,8 +64,9 @@ class _PlainReader:
         self.lines = [line[:_LONGEST_LINE] for line in document.lines]
         self.roles: list[_Role | None] = [None] * len(self.lines)
         # What follows and precedes a line, blank lines left out; the number of lines where nothing does.
-        self.following = self._neighbours(range(len(self.lines) - 1, -1, -1))
-        self.preceding = self._neighbours(range(len(self.lines)))
+        filled = [number for number, line in enumerate(self.lines) if line.strip()]
+        self.following = dict(zip(filled, [*filled[1:], len(self.lines)], strict=True))
+        self.preceding = dict(zip(filled, [len(self.lines), *filled], strict=False))
         # The line after the last one of each piece of code and each table, by its first line.
         self.ends: dict[int, int] = {}
         self._find_structure()
@@ -73,14 +74,6 @@ class _PlainReader:
         self._find_tables()
         self._find_code()
         self._find_headings()
-
-    def _neighbours(self, order: Iterable[int]) -> list[int]:
-        found, last = [len(self.lines)] * len(self.lines), len(self.lines)
-        for number in order:
-            found[number] = last
-            if self.lines[number].strip():
-                last = number
-        return found
 
     def _line(self, number: int) -> str:
         return self.lines[number].strip() if number < len(self.lines) else ""
@@ -210,7 +203,7 @@ class _PlainReader:
         depth = 0
         while number < len(self.lines):
             if not self.lines[number].strip():
-                number = self.following[number]
+                number += 1
                 continue
             line = words.half_width(self._line(number))
             bare = _COMMENT.sub("", line).strip()

@@ -11,7 +11,7 @@ from page_factories import gather, quoted, table, translated_row
 from pages_support import check_translation
 from places import TESTS
 
-from dml_conformance.documents.check import translation_text
+from dml_conformance.documents.check import translation
 from dml_conformance.documents.check.identifiers import likeness
 from dml_conformance.documents.check.model import Severity, checks
 from dml_conformance.documents.read import read_page
@@ -350,7 +350,7 @@ def test_what_is_left_of_one_name_is_not_taken_for_another() -> None:
 
 def test_a_sentence_of_nothing_but_names_is_not_compared_name_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
-    monkeypatch.setattr(translation_text, "likeness", lambda word, name: compared.append(word) or 0.0)
+    monkeypatch.setattr(translation, "likeness", lambda word, name: compared.append(word) or 0.0)
     names = [f"Input{chr(97 + n // 26)}{chr(97 + n % 26)}Tensor" for n in range(100)]
     page = page_of(" ".join(f"слово{n}" for n in range(100)), " ".join(names), original_marked=tuple(names))
     assert len(check_translation(page)) >= 100
