@@ -60,9 +60,6 @@ def run_reference(
     Args:
         data: a recipe for each input tensor, by slot.
         reference: computes outputs as `backends.reference.expected_output` does, which is taken for None.
-
-    Returns:
-        What is computed of each output.
     """
     bound = {}
     for slot in inputs(desc):

@@ -23,12 +23,6 @@ _LONGEST = 400
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "dmlConformanceFinding/v1"
-_MEANING = {
-    Severity.ERROR: "Who follows the page gets something wrong.",
-    Severity.WARNING: "A reader is misled or must guess, but the rest of the page settles it.",
-    Severity.NOTE: "Worth knowing; nothing is wrong.",
-}
-
 Json = dict[str, Any]
 
 
@@ -70,10 +64,12 @@ def sarif(checked: CheckedPages, root: Path | None = None) -> Json:
     """
     root = Path.cwd() if root is None else root
     rules = {check.name: i for i, check in enumerate(checked.checks)}
-    notifications = [
-        *(_notification(failure.path, failure.problem, "error", root) for failure in checked.failures),
-        *(_notification(passed.path, passed.reason, "note", root) for passed in checked.skipped),
-    ]
+    told = [(failure.path, failure.problem, "error") for failure in checked.failures]
+    told += [(passed.path, passed.reason, "note") for passed in checked.skipped]
+    notifications = []
+    for path, text, level in told:
+        location = {"physicalLocation": {"artifactLocation": _location(path, root)}}
+        notifications.append({"level": level, "message": {"text": text}, "locations": [location]})
     driver = {"name": "dml-conformance", "semanticVersion": suite_version(), "rules": list(map(_rule, checked.checks))}
     files = ((page.digest, _location(page.path, root)) for page in checked.pages)
     run = {
@@ -92,18 +88,19 @@ def _rule(check: Check) -> Json:
     return {
         "id": check.name,
         "shortDescription": {"text": statement},
-        "help": {"text": f"{statement} {_MEANING[check.severity]}"},
+        "help": {"text": statement},
         "defaultConfiguration": {"level": str(check.severity)},
     }
 
 
 def _result(finding: PageFinding, rule: int, root: Path, ignore_known: bool) -> Json:
+    known = f" Known erratum: {finding.erratum}." if finding.erratum else ""
     region = {"startLine": finding.place.line, "startColumn": finding.place.column}
     result: Json = {
         "ruleId": finding.check,
         "ruleIndex": rule,
         "level": str(finding.severity),
-        "message": {"text": _message(finding)},
+        "message": {"text": f"Found: {finding.found}. Expected: {finding.expected}. Why: {finding.why}.{known}"},
         "locations": [{"physicalLocation": {"artifactLocation": _location(finding.path, root), "region": region}}],
         "partialFingerprints": {FINGERPRINT: f"{_location(finding.path, root)['uri']}:{finding.id}"},
         "properties": {
@@ -118,19 +115,6 @@ def _result(finding: PageFinding, rule: int, root: Path, ignore_known: bool) -> 
             reason = f"Known erratum {erratum.id} ({erratum.resolution}): {erratum.finding}"
             result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]  # 3.35
     return result
-
-
-def _message(finding: PageFinding) -> str:
-    known = f" Known erratum: {finding.erratum}." if finding.erratum else ""
-    return f"Found: {finding.found}. Expected: {finding.expected}. Why: {finding.why}.{known}"
-
-
-def _notification(path: str, problem: str, level: str, root: Path) -> Json:
-    return {
-        "level": level,
-        "message": {"text": problem},
-        "locations": [{"physicalLocation": {"artifactLocation": _location(path, root)}}],
-    }
 
 
 def _location(path: str, root: Path) -> Mapping[str, str]:

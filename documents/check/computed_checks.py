@@ -129,16 +129,12 @@ def _spot(example: WorkedExample, path: str) -> Spot:
     return Spot(example.example.place, f"example {example.number}")
 
 
-def _stated(subject: PageSubject) -> frozenset[str]:
-    """The names of the rules that a page states in a form that other checks hold the examples to."""
-    by_agreement = {agreement.property for agreement in subject.agreements}
-    stated = {rule for rule, prop in _BY_AGREEMENT.items() if prop in by_agreement}
-    return frozenset(stated | _BY_TABLES if subject.table_at else stated)
-
-
 def _rules(subject: PageSubject, example: WorkedExample, decision: Decision) -> Remarks:
     """The rules that an example breaks, or that leave open whether it is valid, at the highest level."""
-    stated = _stated(subject)
+    # What the page states in a form that other checks hold the examples to.
+    by_agreement = {agreement.property for agreement in subject.agreements}
+    stated = {rule for rule, prop in _BY_AGREEMENT.items() if prop in by_agreement}
+    stated |= _BY_TABLES if subject.table_at else set()
     for violation in decision.violations:
         rule, found = violation.rule, f"{violation.where}: {violation.found}"
         name, spot = rule.id.partition(".")[2], _spot(example, violation.where)
@@ -214,8 +210,7 @@ def _impossible(subject: PageSubject) -> Remarks:
     An illustration shows on a tensor's sizes which dimensions a count selects: `IndicesTensor.Sizes` {1,1,4,6} of which
     {1,4,6} count.
     """
-    spec = subject.spec
-    known = next((e for e in examples().values() if spec is not None and e.operator == spec.name), None)
+    known = next((example for example in examples().values() if example.operator == subject.page.operator), None)
     for member in subject.page.members if known is not None else ():
         field, text = subject.fields.get(member.name.english), " ".join(quoted.english for quoted in member.text)
         lists, counts = _LIST.findall(text), _COUNT.findall(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from dml_conformance.documents.check.formulas import FormulaError, Sizes, contains, given_by, number_of
+from dml_conformance.documents.check.formulas import Sizes, contains, given_by
 from dml_conformance.documents.check.model import Remarks, listed, misplaced, remark
 from dml_conformance.documents.check.subject import (
     DATA_TYPE,
@@ -178,7 +178,7 @@ def _ranges(subject: PageSubject, spec: OperatorSpec) -> Remarks:
     attributes = {field.name: field for field in spec.fields if field.kind is UINT}
     for member in subject.page.members:
         field, intervals = attributes.get(member.name.english), member.ranges
-        if field is None or len(intervals) != 1 or not _readable(subject, intervals[0]):
+        if field is None or len(intervals) != 1:
             continue
         differing = _first_difference(intervals[0], spec, field)
         if differing is not None:
@@ -208,14 +208,6 @@ def _formulas(subject: PageSubject, spec: OperatorSpec) -> Remarks:
                 told = {"gives": gives, "values": ", ".join(texts), "expected": braces(sizes)}
                 yield remark("registry-formula", formula.target, Spot(place, formula.text), **told)
                 break
-
-
-def _readable(subject: PageSubject, interval: Interval) -> bool:
-    try:
-        names = number_of(interval.low)[1] | number_of(interval.high)[1]
-    except FormulaError:
-        return False
-    return names <= set(subject.fields)
 
 
 def _first_difference(

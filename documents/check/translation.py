@@ -142,16 +142,11 @@ def _same_counts(shown: LevelRow, row: LevelRow, cell: Quoted) -> bool:
 
 def _type_faults(member: FieldSection, line: Quoted, original: str) -> Remarks:
     """The type itself, not the word `Type` before the colon; `FLOAT` is the header's name of `float`."""
-    shown, wanted = (_TYPE_WORDS.findall(_after_colon(plain(text))) for text in (line.text, original))
-    if ["FLOAT" if word == "float" else word for word in shown] == wanted:
-        return
-    if shown != wanted:
+    texts = (plain(text) for text in (line.text, original))
+    shown, wanted = (_TYPE_WORDS.findall(text.partition(":")[2].strip() or text) for text in texts)
+    if wanted not in (shown, ["FLOAT" if word == "float" else word for word in shown]):
         found = " ".join(shown) or NOTHING
         yield _fault("translation-type", f"members/{member.name.english}", line, found, " ".join(wanted))
-
-
-def _after_colon(text: str) -> str:
-    return text.partition(":")[2].strip() or text
 
 
 class TextChange(NamedTuple):

@@ -49,15 +49,6 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-INTRODUCTION = (
-    "Where the pages of the standard are silent, wrong, or contradict themselves, what is made of it here, and what "
-    "they could say instead. *Corrected*: other evidence of the pages settles it, and the rules follow the correction. "
-    "*Unspecified*: nothing settles it, and what depends on it is not judged. *Editorial*: wording only; no "
-    "descriptor's fate depends on it. The evidence is computed: contradictions by the checks of `spec check`, "
-    "decisions by the rules, outputs by the reference; what the library does is on record in this project's data."
-)
-
-
 def as_markdown(document: ErrataDocument, divergences_at: str = "") -> str:
     """The errata page by page, and the divergences; without a title, which is the caller's.
 
@@ -91,3 +82,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+INTRODUCTION = _told("introduction.j2")

@@ -41,10 +41,6 @@ class UnreadableFile(msgspec.Struct, frozen=True):
     path: str
     problem: str
 
-    @classmethod
-    def of(cls, path: object, problem: object) -> UnreadableFile:
-        return cls(encodable(str(path)), encodable(str(problem)))
-
 
 class PageFiles(NamedTuple):
     """What came of the files asked for.
@@ -82,7 +78,7 @@ def collect(paths: Iterable[Path]) -> PageFiles:
             page = read_page(path)
         except PageError as error:
             if is_named or not (isinstance(error, NoOperatorPage) or _names_no_operator(path)):
-                failures.append(UnreadableFile.of(path, error))
+                failures.append(UnreadableFile(shown, encodable(str(error))))
             else:
                 skipped.append(OtherFile(shown, encodable(str(error))))
         else:
@@ -98,7 +94,7 @@ def collect(paths: Iterable[Path]) -> PageFiles:
         if before[:2] == (len(pages), len(failures)):
             looked_at = len(seen) - before[2]
             problem = f"{path} holds no page on an operator; {looked_at} {'/'.join(SUFFIXES)} files were looked at"
-            failures.append(UnreadableFile.of(path, problem))
+            failures.append(UnreadableFile(encodable(str(path)), encodable(problem)))
     return PageFiles(tuple(pages), tuple(skipped), tuple(failures))
 
 
@@ -116,7 +112,8 @@ def _below(folder: Path, failures: list[UnreadableFile]) -> Iterator[Path]:
     """Markdown and text files in a folder and those below it, by path."""
 
     def failed(error: OSError) -> None:
-        failures.append(UnreadableFile.of(error.filename, f"{error.filename} cannot be read: {error.strerror}"))
+        path = encodable(str(error.filename))
+        failures.append(UnreadableFile(path, f"{path} cannot be read: {error.strerror}"))
 
     found = []
     for parent, folders, files in os.walk(folder, onerror=failed):
