@@ -197,4 +197,4 @@ def misplaced(check: str, due: Iterable[str], at: Mapping[str, Fragment], within
     in_order = [name for name in due if name in at]
     found = sorted(in_order, key=lambda name: at[name].place)
     for name, right in islice((pair for pair in zip(found, in_order, strict=True) if pair[0] != pair[1]), 1):
-        yield remark(check, f"{within}{name}", at[name], name=name, due=right, order=listed(in_order))
+        yield remark(check, f"{within}{name}", at[name], name=name, due=right, order=", ".join(in_order))
