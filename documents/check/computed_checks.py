@@ -33,6 +33,7 @@ from dml_conformance.spec.operator import Field, OperatorDesc, OperatorSpec, inp
 from dml_conformance.spec.rules import Violation
 from dml_conformance.spec.tensor import braces
 from dml_conformance.spec.validator import Decision, Outcome, decide
+from dml_conformance.strategies.edits import with_data_type
 from dml_conformance.strategies.values import NUMPY_TYPE
 
 _MOST_CELLS = 6  # mismatches that a finding names one by one
@@ -183,11 +184,9 @@ def _executable(spec: OperatorSpec, example: WorkedExample, fields: dict[str, An
 def _typed(spec: OperatorSpec, desc: OperatorDesc) -> OperatorDesc:
     """A descriptor whose outputs have the data type of the first input that they must agree with."""
     types = {spec.group(slot.field): slot.tensor.data_type for slot in reversed(inputs(desc))}
-    changed = {}
     for slot in outputs(desc):
-        data_type = types.get(spec.group(slot.field), slot.tensor.data_type)
-        changed[slot.key] = msgspec.structs.replace(slot.tensor, data_type=data_type)
-    return with_tensors(desc, changed)
+        desc = with_data_type(desc, slot.key, types.get(spec.group(slot.field), slot.tensor.data_type))
+    return desc
 
 
 def _filled(values: Mapping[str, Any], desc: OperatorDesc) -> bool:

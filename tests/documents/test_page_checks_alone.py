@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import string
 from collections.abc import Callable, Iterator
@@ -614,6 +615,13 @@ def test_values_are_compared_though_the_type_or_an_attribute_is_wrong() -> None:
     assert "OutputTensor[1,2] = 3" in finding(page, "example-values:GATHER_ELEMENTS:1/OutputTensor").expected
     page = change_tensor(published_page("GATHER"), "OutputTensor", 3, values=value([[2, 1], [4, 3], [6, 6]], 500))
     assert "OutputTensor[2,1] = 5" in finding(page, "example-values:GATHER:3/OutputTensor").expected
+
+
+def test_values_are_compared_though_the_wrong_type_takes_fewer_bytes() -> None:
+    wrong = copy.deepcopy(T.examples[0].tensors[1].values.value)
+    wrong[0][0][0][0] = 9
+    page = change_tensor(T, "OutputTensor", data_type=value("INT8"), values=value(wrong))
+    assert finding(page, "example-values:TILE:1/OutputTensor").expected == "OutputTensor[0,0,0,0] = 1"
 
 
 def test_examples_that_need_much_memory_are_not_computed() -> None:
