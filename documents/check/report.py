@@ -12,15 +12,16 @@ from dml_conformance.documents.check.computed_checks import computed_remarks
 from dml_conformance.documents.check.differences import PageDifference, differences
 from dml_conformance.documents.check.example_checks import example_remarks
 from dml_conformance.documents.check.field_checks import field_remarks
-from dml_conformance.documents.check.model import Check, PageFinding, Severity, checks, findings
+from dml_conformance.documents.check.model import Check, PageFinding, Severity, checks, findings, remark
 from dml_conformance.documents.check.registry_checks import registry_remarks
-from dml_conformance.documents.check.subject import PageSubject, level_of
+from dml_conformance.documents.check.subject import PageSubject, Spot, level_of
 from dml_conformance.documents.check.table_checks import table_remarks
 from dml_conformance.documents.check.translation import translation_remarks
 from dml_conformance.documents.read.collect import OtherFile, UnreadableFile
-from dml_conformance.documents.read.model import Form, Page
+from dml_conformance.documents.read.model import Form, Page, Place
 
 FORMAT = 1
+MOST_FINDINGS = 1_000  # of a page; the worst of 850 published pages has some 200
 _ALONE = (field_remarks, table_remarks, example_remarks, computed_remarks, registry_remarks)
 
 
@@ -68,7 +69,7 @@ class CheckedPages(msgspec.Struct, frozen=True):
     Attributes:
         format: 1; raised when something in it changes meaning.
         ok: whether every file could be read and no finding counts as an error.
-        counts: how many findings of each severity, by its name.
+        counts: how many findings of each severity, by its name; of those that are listed, see `more-findings`.
         known: how many of these are known errata.
         ignore_known: whether errors that are known errata do not count.
         pages: what was found, page by page.
@@ -138,10 +139,7 @@ def check_pages(
         skipped: files that were found beside the pages.
         failures: files that could not be read; with any, the outcome is not `ok`.
     """
-    found = tuple(
-        PageFindings.of(page, _in_order([*check_page(page), *findings(page, translation_remarks(page))]))
-        for page in pages
-    )
+    found = tuple(PageFindings.of(page, _check(page)) for page in pages)
     return CheckedPages.of(
         found, tuple(differences(pages)), ignore_known=ignore_known, skipped=skipped, failures=failures
     )
@@ -155,6 +153,16 @@ def check_page(page: Page) -> list[PageFinding]:
     """
     subject = PageSubject.corrected(page)
     return _in_order(findings(page, chain.from_iterable(remarks(subject) for remarks in _ALONE)))
+
+
+def _check(page: Page) -> list[PageFinding]:
+    """One page against all that it can be held against; of very many findings the most serious ones."""
+    found = [*check_page(page), *findings(page, translation_remarks(page))]
+    if (left := len(found) - MOST_FINDINGS) > 0:
+        most_serious = sorted(found, key=lambda finding: [*Severity].index(finding.severity))
+        more = remark("more-findings", "findings", Spot(Place(1, 1), page.operator), left=left, most=MOST_FINDINGS)
+        found = [*most_serious[:MOST_FINDINGS], *findings(page, [more])]
+    return _in_order(found)
 
 
 def _in_order(found: Iterable[PageFinding]) -> list[PageFinding]:

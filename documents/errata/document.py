@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from dml_conformance.spec.examples import Example, examples
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.libraries import libraries
-from dml_conformance.spec.observations import Observation, observations
+from dml_conformance.spec.observations import ObservationWitness, observations
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.validator import Outcome, decide
@@ -174,7 +174,7 @@ def _entry(erratum: Erratum, contradictions: tuple[Contradiction, ...]) -> Errat
     exhibits = (
         *(_of_example(examples()[name]) for name in erratum.examples if name in examples()),
         *(_of_case(Case.from_json(case, erratum.id)) for case in erratum.cases),
-        *(exhibit for observation in seen for exhibit in _of_observation(observation)),
+        *(_seen(known.rule, known.libraries, witness) for known in seen for witness in known.witnesses),
     )
     shown = {recorded.record for exhibit in exhibits for recorded in exhibit.library}
     departures = [
@@ -247,24 +247,18 @@ def _of_case(case: Case) -> Exhibit:
     )
 
 
-def _of_observation(known: Observation) -> Iterator[Exhibit]:
-    """The witnesses of an observation, at the newest level that was seen to do so."""
-    for witness in known.witnesses:
-        yield _seen(known.rule, known.libraries, witness.answer, witness.desc, witness.descriptor)
-
-
 def _departure(known: Divergence) -> Departure:
     return Departure(
         **msgspec.structs.asdict(known),
         addresses=tuple(dict.fromkeys(rules()[name].source.url for name in known.rules)),
-        exhibit=_seen(known.id, known.libraries, known.answer, known.desc, known.descriptor),
+        exhibit=_seen(known.id, known.libraries, known),
     )
 
 
-def _seen(record: str, levels: tuple[str, ...], answer: str, desc: OperatorDesc, descriptor: dict[str, Any]) -> Exhibit:
+def _seen(record: str, levels: tuple[str, ...], known: ObservationWitness | Divergence) -> Exhibit:
     """A descriptor that libraries of these levels were seen to answer, at the newest of them."""
-    library = (LibraryRecord(answer, _builds(levels), record),)
-    return _exhibit(record, Level.parse(levels[-1]), desc, descriptor, library=library)
+    library = (LibraryRecord(known.answer, _builds(levels), record),)
+    return _exhibit(record, Level.parse(levels[-1]), known.desc, known.descriptor, library=library)
 
 
 def _exhibit(name: str, level: Level, desc: OperatorDesc, descriptor: dict[str, Any], **more: Any) -> Exhibit:

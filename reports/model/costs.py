@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Self, TypeVar
@@ -40,7 +40,7 @@ class Stopwatch:
     """
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds = defaultdict[str, float](float)
         self._part, self._begin = Part.OTHER, 0.0
 
     def __call__(self, part: Part) -> Self:
@@ -55,7 +55,8 @@ class Stopwatch:
 
     def taken(self) -> dict[str, float]:
         """The seconds of each part, which count anew from now on."""
-        seconds, self.seconds = dict(self.seconds), Counter()
+        seconds = dict(self.seconds)
+        self.seconds.clear()
         return seconds
 
     def each(self, part: Part, items: Iterable[_T]) -> Iterator[_T]:
@@ -73,7 +74,7 @@ class Costs:
     """Seconds of a campaign."""
 
     def __init__(self) -> None:
-        self._seconds: Counter[tuple[str, str, str]] = Counter()
+        self._seconds = defaultdict[tuple[str, str, str], float](float)
 
     def add(self, phase: Phase | None, operator: str, seconds: Mapping[str, float]) -> None:
         """Add the seconds of parts; of no phase and no operator what belongs to all."""
@@ -85,6 +86,7 @@ class Costs:
         text, family = io.StringIO(), families()
         writer = csv.writer(text)
         writer.writerow(COLUMNS)
-        for (phase, operator, part), seconds in self._seconds.most_common():
+        longest_first = sorted(self._seconds.items(), key=lambda item: -item[1])
+        for (phase, operator, part), seconds in longest_first:
             writer.writerow((phase, family.get(operator, ""), operator, part, f"{seconds:.6f}"))
         return text.getvalue().encode()

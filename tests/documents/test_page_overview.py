@@ -7,11 +7,12 @@ import pytest
 from page_factories import gather, quoted
 from places import TESTS
 
-from dml_conformance.documents.check import check_pages
+from dml_conformance.documents.check import check_pages, checks
 from dml_conformance.documents.check.differences import differences
 from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.report import MOST_FINDINGS
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FieldSection, Page
+from dml_conformance.documents.read.model import FieldSection, Page, Passage
 
 ONE, TWO, THREE = gather("1.md"), gather("2.md"), gather("3.md")
 TILE = gather("tile.md", operator="TILE")
@@ -94,3 +95,20 @@ def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:
     folder = TESTS / "pages"
     source, scraped = read_page(folder / "gather.en-US.md"), read_page(folder / "gather.zh-TW.txt")
     assert subjects(scraped, source) == ["syntax"]
+
+
+def test_every_check_is_stated_once() -> None:
+    stated = [statement.name for statement in checks().values()]
+    assert len(set(stated)) == len(stated)
+    assert {"translation-name", "registry-kind", "table-twice"} <= set(stated)
+
+
+def test_of_very_many_findings_the_most_serious_are_listed_and_the_others_counted() -> None:
+    note, error = (quoted(text, 33) for text in ("TBD", "DML_FEATURE_LEVEL_9_9"))
+    passages = [Passage(f"members/{n}", "sentence", note) for n in range(MOST_FINDINGS)]
+    page = gather(passages=(*passages, *(Passage("remarks", "sentence", error) for _ in range(20))))
+    report = check_pages([page])
+    *_, more = sorted(report.findings, key=lambda one: one.check == "more-findings")
+    assert (more.severity, len(report.findings)) == (Severity.NOTE, MOST_FINDINGS + 1)
+    assert "more findings, none more serious" in more.found
+    assert report.counts["error"] == 20 + check_pages([gather()]).counts["error"]
