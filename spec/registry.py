@@ -23,6 +23,7 @@ __all__ = [
     "rules",
     "rules_of",
     "spec_of",
+    "why_unknown",
 ]
 
 

@@ -57,13 +57,14 @@ def certify(
     stream.start(describe_campaign(engine))
     again = engine.resume(begun.records(), begun.units) if begun is not None else None
     ending = _give_again(stream, begun, again)
-    if ending is not None:
-        stream.finish(ending)
-        return
     backend = engine.judge.backend
     executor = executor or InProcess([engine.judge])
     costs = executor.costs
     costs.add(None, "", {Part.START.value: time.process_time()})
+    if ending is not None:
+        stream.costs(costs)
+        stream.finish(ending)
+        return
     given_up, lost = "", tuple[Loss, ...]()
     try:
         for stage in engine.stages():

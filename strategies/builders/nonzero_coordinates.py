@@ -12,7 +12,7 @@ from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones, matrix
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import resize, resize_at
+from dml_conformance.strategies.edits import described, resize, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
@@ -79,10 +79,15 @@ class NonzeroCoordinatesBuilder(Builder):
         )
 
     def break_dimension_counts(self, ctx: Context) -> Any:
-        """A count that no tensor has, or coordinates without columns."""
+        """A count that no tensor has, of all or of one output alone, or coordinates without columns."""
         wrong = [rank for rank in range(1, max_dimension_count(ctx.level) + 1) if rank not in ctx.ranks]
         if wrong:
-            return self.build(ctx.but(ranks=(ctx.chooser.variant(wrong),)))
+            rank = ctx.chooser.variant(wrong)
+            key = ctx.chooser.variant(("", "output_count_tensor", "output_coordinates_tensor"))
+            if not key:
+                return self.build(ctx.but(ranks=(rank,)))
+            desc = self.build(ctx)
+            return resize(desc, key, ((1,) * rank + described(desc, key).sizes)[-rank:])
         desc = self.build(ctx)
         return resize(desc, "output_coordinates_tensor", (prod(desc.input_tensor.sizes),))
 

@@ -212,7 +212,7 @@ def test_the_part_of_the_bound_that_results_need_is_counted_from_the_nearest_num
 def test_errors_of_several_outputs_are_those_of_one() -> None:
     exact = np.array([1.0, 3.0])
     one, other = within_one(exact[:1]), within_one(exact[1:])
-    parts = [(moved(exact[:1], 2), one, DataType.FLOAT32), (moved(exact[1:], 1), other, DataType.FLOAT32)]
+    parts = [(moved(exact[:1], 2), one, DataType.FLOAT32, 1), (moved(exact[1:], 1), other, DataType.FLOAT32, 1)]
     assert errors_of(parts) == errors_of([(moved(exact, [2, 1]), within_one(exact), DataType.FLOAT32, 1)])
     no_arithmetic = Expectation(moved(exact, 0))
     assert errors_of([*parts, (moved(exact, 9), no_arithmetic, DataType.FLOAT32, 1)]) == errors_of(parts)
