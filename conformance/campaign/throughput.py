@@ -42,7 +42,7 @@ WHOLE = (RANDOM_BITS, IN_RANGE, *REGION_PATTERNS)
 # That runs which measure the same may differ by; what differs by more was disturbed.
 SPREAD = 0.2
 # How often something is measured until nothing disturbs it, unless it has taken so many seconds.
-ATTEMPTS, PATIENCE = 3, 0.5
+ATTEMPTS, ATTEMPT_SECONDS = 3, 0.5
 
 
 def _copy_by(operator: str, *attributes: object) -> Callable[[TensorDesc], OperatorDesc]:
@@ -111,7 +111,7 @@ def _rows(
         for _ in range(ATTEMPTS):
             found = meter.measured(timed, data_type, size, caches)
             is_disturbed = isinstance(found, Measurement) and found.is_disturbed
-            if not is_disturbed or time.perf_counter() - begin > PATIENCE:
+            if not is_disturbed or time.perf_counter() - begin > ATTEMPT_SECONDS:
                 break
         if found is not None:
             yield found

@@ -152,7 +152,8 @@ repeat_option = click.option(
     type=click.IntRange(1, 10_000),
     default=2,
     show_default=True,
-    help="Executions of each case, with other poison in its outputs each time; many hunt for races.",
+    help="Executions of each case, with other poison in its outputs each time; many hunt for races. "
+    "Where it is 2, cases above 16 MiB are executed once.",
 )
 
 

@@ -66,8 +66,8 @@ MAX_BYTES = 2**34
 # What a machine or a device may be too small for. It is no fault of a backend, and nothing that it did right.
 LACKING_BYTES = 2**30
 COPIES = 4  # of a case's tensors that harness and backend need together
-# Larger cases are executed once. Poison is never what is expected, so what is not written shows all the same, and what
-# differs from time to time does so in smaller ones too.
+# Larger cases are executed once, unless races are hunted: poison is never what is expected, so what is not written
+# shows all the same.
 MOST_REPEATED = 2**24
 
 REPEAT = 2  # executions of a case, unless something else is asked for
@@ -163,6 +163,7 @@ class Judge:
         claims: what the backend is held to, where that is less than all that it claims.
         digests_outputs: whether records have a digest of each executed case's outputs.
         repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
+            A large one is executed once unless this is more than `REPEAT`.
         profile: the bounds that results of arithmetic are held to.
 
     Attributes:
@@ -365,7 +366,7 @@ class Judge:
             return first
         with self.watch(Part.MEASURE):
             first = first._replace(errors=self.errors(case, written, expected))  # those of a repetition are no others
-        if pending.needed > MOST_REPEATED:
+        if pending.needed > (MOST_REPEATED if self.repeat <= REPEAT else LACKING_BYTES):
             return first
         self._executed += 1
         once_more = self.repeat > 1 and self._executed % ONCE_MORE == 0

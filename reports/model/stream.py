@@ -35,7 +35,7 @@ class Consumer:
         """Take one measurement; these follow the records."""
 
     def costs(self, costs: Costs) -> None:
-        """Take where the time went, before the end, unless what was begun before went on."""
+        """Take where the time went; this comes before the end, and of a campaign alone."""
 
     def finish(self, ending: Ending) -> None:
         """Take the end, and close what is open; nothing comes after it."""

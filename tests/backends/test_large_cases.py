@@ -29,7 +29,7 @@ from dml_conformance.backends.reference.operators import cut_of
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
-from dml_conformance.conformance.judge.judge import Judge, Pending, case_memory
+from dml_conformance.conformance.judge.judge import REPEAT, Judge, Pending, case_memory
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
@@ -270,13 +270,29 @@ def test_inputs_do_not_repeat_because_it_is_said(period: int) -> None:
 
 
 @pytest.mark.parametrize("row", [0, 6, 7, 50, 99])
-def test_one_wrong_row_among_those_that_repeat_is_found(row: int) -> None:
+@pytest.mark.parametrize("elements", [30, 1000])
+def test_one_wrong_row_among_those_that_repeat_is_found(
+    elements: int, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a turn of several, or in the only one."""
+    monkeypatch.setattr(parts, "PART_ELEMENTS", elements)
+
     def wrong(desc: Any, inputs: Any, outputs: Any) -> None:
         outputs["output_tensor"].view.view(np.float32)[3 * row + 1] *= 2
 
     (record,) = records(ScriptedBackend(after=wrong), iter([softmax_that_repeats()]))
     assert record.verdict is Verdict.FAIL
     assert [difference.coordinates for difference in record.differences] == [(0, 0, row, 1)]
+
+
+def test_errors_of_rows_that_repeat_are_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 30)
+    (in_turns,) = records(ReferenceBackend(), iter([softmax_that_repeats()]))
+    monkeypatch.setattr(memory_module, "is_in_turns", lambda _: False)
+    (one_by_one,) = records(ReferenceBackend(), iter([softmax_that_repeats()]))
+    assert in_turns.errors is not None
+    assert sum(count for _, count in in_turns.errors.bins) == 300
+    assert in_turns.errors == one_by_one.errors
 
 
 def test_what_is_not_written_among_rows_that_repeat_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,8 +378,11 @@ def test_a_backend_that_takes_a_resource_for_a_tensor_is_found() -> None:
     assert Judge(OneTensorEach(), "").judge(case).verdict is Verdict.FAIL
 
 
-def test_a_case_that_takes_long_is_executed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("repeat", "times"), [(1, 1), (REPEAT, 1), (REPEAT + 1, REPEAT + 1)])
+def test_a_large_case_is_executed_once_unless_races_are_hunted(
+    repeat: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(judge_module, "MOST_REPEATED", 0)
     backend = ScriptedBackend()
-    assert Judge(backend, "mine").judge(large_tile(100)).verdict is Verdict.PASS
-    assert backend.asked.count("execute") == 1
+    assert Judge(backend, "mine", repeat=repeat).judge(large_tile(100)).verdict is Verdict.PASS
+    assert backend.asked.count("execute") == times

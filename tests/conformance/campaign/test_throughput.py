@@ -511,8 +511,8 @@ def test_copies_that_differ_before_and_after_are_a_disturbance() -> None:
     assert all(Caveat.DISTURBED in row.caveats for row in timed(Throttled()))
 
 
-@pytest.mark.parametrize(("patience", "times"), [(inf, 2), (0.0, 1)])
-def test_what_was_disturbed_is_measured_again(patience: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("seconds", "times"), [(inf, 2), (0.0, 1)])
+def test_what_was_disturbed_is_measured_again(seconds: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless it took long."""
 
     class Calming(Device):
@@ -533,7 +533,7 @@ def test_what_was_disturbed_is_measured_again(patience: float, times: int, monke
         def _slowness(self, run: int) -> float:
             return (1.0, 1.3, 1.6)[run % 3] if self.is_uneven else 1.0
 
-    monkeypatch.setattr(throughput, "PATIENCE", patience)
+    monkeypatch.setattr(throughput, "ATTEMPT_SECONDS", seconds)
     backend = Calming()
     rows = timed(backend)
     assert all((Caveat.DISTURBED in row.caveats) is (times == 1) for row in rows)
