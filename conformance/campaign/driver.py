@@ -23,8 +23,8 @@ from dml_conformance.conformance.strength import strength_of
 from dml_conformance.conformance.workers.environment import environment
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
-from dml_conformance.conformance.workers.tasks import CaseBlock, Task
-from dml_conformance.reports.model.costs import Costs, Part, Stopwatch
+from dml_conformance.conformance.workers.tasks import CaseBlock
+from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.records import Campaign, Ending, Phase, Record, describe_rules, utc_now
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
@@ -68,7 +68,7 @@ def certify(
     given_up, lost = "", tuple[Loss, ...]()
     try:
         for stage in engine.stages():
-            executor.feed(_made(filter(engine.wants, stage), costs), [stream], engine.wants)
+            executor.feed(stage, [stream], engine.wants)
         executor.close()
         if begun is None or THROUGHPUT not in begun.units:
             watch = Stopwatch()
@@ -88,14 +88,6 @@ def certify(
         lost = (*reason.lost, *take_losses(backend))
     stream.costs(costs)
     stream.finish(Ending.now(given_up, lost))
-
-
-def _made(tasks: Iterable[Task], costs: Costs) -> Iterator[Task]:
-    """Tasks, and what it costs to make them."""
-    watch = Stopwatch()
-    for task in watch.each(Part.MAKE, tasks):
-        costs.add(task.phase, task.operator, watch.taken())
-        yield task
 
 
 @dataclass

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, starmap
+from functools import partial
+from itertools import chain, groupby, islice
 
 from dml_conformance.conformance.campaign.budget import Budget
-from dml_conformance.conformance.campaign.plan import planned
+from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.tasks import (
-    HEAVY_BYTES,
+    BLOCK_CASES,
     CaseBlock,
+    CaseMaking,
     SearchTask,
-    Task,
     TaskJudge,
-    executed_bytes,
+    Work,
+    blocks_of,
 )
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.strategies.cases import numbered_case
-from dml_conformance.strategies.scale import scale_cases
+from dml_conformance.strategies.scale import Reach, scale_cases
 
 # Examples spent on making the smallest case of a rule that the boundaries already broke.
 SHRINK_EXAMPLES = 300
@@ -68,27 +70,26 @@ class Engine:
     every_level: bool = False
     broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
-    _judged: Counter[Phase] = field(default_factory=Counter)
     _finished: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        self._task_judge = TaskJudge(self.judge)
+        self._sweep_size = TaskJudge(self.judge).block_size(Phase.SWEEP)
         self._blame = Blame(self.judge.backend_name, self.judge.reading, self.judge.profile)
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
         self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)
 
-    def stages(self) -> Iterator[Iterator[Task]]:
+    def stages(self) -> Iterator[Iterator[Work]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
         each whether it is wanted; which rules are known to be broken depends on the records of the stage before."""
-        yield chain(self._blocks(Phase.EXAMPLES), self._blocks(Phase.BOUNDARIES))
-        yield chain(self._known(), self._unknown(), self._blocks(Phase.SWEEP))
+        yield chain(self._example_blocks(), self._boundary_makings())
+        yield chain(self._known(), self._unknown(), self._sweep_blocks())
 
-    def wants(self, task: Task) -> bool:
+    def wants(self, task: Work) -> bool:
         """Whether a task belongs to what is left; asked when the records of all before it have been settled."""
-        if isinstance(task, CaseBlock):
-            return True
-        return task.name not in self._finished and (task.operator, task.rule) not in self._shrunk
+        if task.name in self._finished:
+            return False
+        return not isinstance(task, SearchTask) or (task.operator, task.rule) not in self._shrunk
 
     def settled(self, record: Record) -> Record:
         """A record as it goes on record, and noted."""
@@ -116,20 +117,20 @@ class Engine:
             These records, each of which is to be settled before the next is asked for; all of them, before `stages` is.
         """
         self._finished = units
-        for record in records:
-            self._judged[record.phase] += 1
-            yield record
+        yield from records
 
-    def cases(self, phase: Phase, start: int = 0) -> Iterator[Case]:
-        """The cases of a phase, in order, from one on: those that depend on nothing but the campaign.
+    def cases(self, phase: Phase) -> Iterator[Case]:
+        """The cases of a phase, in order: those that depend on nothing but the campaign.
 
         Raises:
             KeyError: the search, whose cases depend on the backend's answers.
         """
-        if phase is Phase.SWEEP:
-            return self._sweep(start)
-        cases = {Phase.EXAMPLES: chain(self.saved_here(), self._examples()), Phase.BOUNDARIES: self._boundaries()}
-        return islice(cases[phase], start, None)
+        blocks: dict[Phase, Callable[[], Iterator[CaseBlock] | Iterator[CaseMaking]]] = {
+            Phase.EXAMPLES: self._example_blocks,
+            Phase.BOUNDARIES: self._boundary_makings,
+            Phase.SWEEP: self._sweep_blocks,
+        }
+        return chain.from_iterable(block.make() for block in blocks[phase]())
 
     def searches(self) -> Iterator[SearchTask]:
         """Every search of the campaign, in order; those that its records leave wanted."""
@@ -153,25 +154,28 @@ class Engine:
         shares = self.budget.sweep_shares([weight for _, _, weight in cells])
         return [(operator, level, share) for (operator, level, _), share in zip(cells, shares, strict=True)]
 
-    def _blocks(self, phase: Phase) -> Iterator[CaseBlock]:
-        """The blocks of a phase whose cases are known beforehand; there are as many records as cases were judged."""
-        size, count = self._task_judge.block_size(phase), self._judged[phase]
-        cases = self.cases(phase, count)
-        while part := tuple(_next_block(cases, size - count % size)):
-            count += len(part)
-            yield CaseBlock(f"{phase} up to {count}", phase, part)
+    def _example_blocks(self) -> Iterator[CaseBlock]:
+        count = 0
+        for cases in blocks_of(chain(self.saved_here(), self._examples()), BLOCK_CASES):
+            count += len(cases)
+            yield CaseBlock(
+                f"{Phase.EXAMPLES} up to {count}", Phase.EXAMPLES, len(cases), partial(iter, cases), cases[0].operator
+            )
 
     def _examples(self) -> Iterator[Case]:
         for plan in self.plans:
             for level in plan.levels:
                 yield from plan.sample(example_cases(plan.operator, level).values(), level, self.seed)
 
-    def _boundaries(self) -> Iterator[Case]:
+    def _boundary_makings(self) -> Iterator[CaseMaking]:
+        """Of each operator and epoch: the cases of its levels are made of the same ones, so by one process."""
+        reach = self.budget.reach_on(self.judge.capabilities)
         for plan in self.plans:
-            for level in plan.levels:
-                yield from plan.boundaries(level, self.seed)
-                if level is plan.newest:
-                    yield from scale_cases(plan.operator, level, self.budget.reach_on(self.judge.capabilities))
+            for _, levels in groupby(plan.levels, operator_named(plan.operator).epoch_of):
+                asked = tuple(levels)
+                name = f"{Phase.BOUNDARIES}: {plan.operator} at {', '.join(map(str, asked))}"
+                make = partial(_boundaries, plan, asked, self.seed, reach)
+                yield CaseMaking(name, Phase.BOUNDARIES, plan.operator, make, BLOCK_CASES)
 
     def _known(self) -> Iterator[SearchTask]:
         """The search for the smallest case of every rule that is known to be broken."""
@@ -188,22 +192,26 @@ class Engine:
         name = f"{Phase.SEARCH}, {what}: {operator} at {level}, {rule}"
         return SearchTask(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
 
-    def _sweep(self, start: int) -> Iterator[Case]:
-        """The sweep's cases from one on, of which those before are not made."""
-        numbered = (
-            (self.seed, operator, level, n) for operator, level, share in self._sweep_shares() for n in range(share)
-        )
-        return starmap(numbered_case, islice(numbered, start, None))
+    def _sweep_blocks(self) -> Iterator[CaseBlock]:
+        """Blocks of the sweep, each of which may go on from one operator or level to the next."""
+        numbered = ((operator, level, n) for operator, level, share in self._sweep_shares() for n in range(share))
+        count = 0
+        while block := tuple(islice(numbered, self._sweep_size)):
+            count += len(block)
+            make = partial(_numbered, self.seed, block)
+            yield CaseBlock(f"{Phase.SWEEP} up to {count}", Phase.SWEEP, len(block), make, block[0][0])
 
 
-def _next_block(cases: Iterator[Case], most: int) -> Iterator[Case]:
-    """The next of these cases, `most` of them, or fewer where these are large."""
-    weight = 0
-    for case in islice(cases, most):
-        yield case
-        weight += executed_bytes(case)
-        if weight >= HEAVY_BYTES:
-            return
+def _boundaries(plan: OperatorPlan, levels: Sequence[Level], seed: int, reach: Reach) -> Iterator[Case]:
+    """The boundary cases of an operator at some levels, with those of scale at the newest one."""
+    for level in levels:
+        yield from plan.boundaries(level, seed)
+        if level is plan.newest:
+            yield from scale_cases(plan.operator, level, reach)
+
+
+def _numbered(seed: int, block: Sequence[tuple[str, Level, int]]) -> Iterator[Case]:
+    return (numbered_case(seed, *each) for each in block)
 
 
 def _failed(record: Record) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
@@ -230,7 +230,8 @@ class _SuiteJudge:
 
     def settled(self, cases: Iterable[Case], phase: Phase) -> list[Record]:
         """The records of cases, each judged alone."""
-        return self._settled(self._tasks.records(CaseBlock("", phase, tuple(cases))))
+        given = tuple(cases)
+        return self._settled(self._tasks.records(CaseBlock("", phase, len(given), partial(iter, given))))
 
     def searched(self, *search_for: Any) -> list[Record]:
         """The records of a search, whose arguments but the judge are given."""

@@ -29,7 +29,7 @@ from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.environment import environment
 from dml_conformance.conformance.workers.executor import TASKS_AHEAD, Executor, InProcess, settle
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import Work, WorkOutcome
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
@@ -167,7 +167,7 @@ class Cluster(Executor):
         elif now - self._seen > self._patience + LOOK_SECONDS:
             raise ClusterLost(f"no worker is left at {self.address}, so the run is incomplete")
 
-    def submit(self, task: Task) -> futures.Future[TaskOutcome]:
+    def submit(self, task: Work) -> futures.Future[WorkOutcome]:
         asked = self._client.submit(
             judge,
             pickle.dumps((self._order, task)),  # which Dask would look into
@@ -175,9 +175,9 @@ class Cluster(Executor):
             resources=self._resources or None,
             pure=False,
         )
-        outcome: futures.Future[TaskOutcome] = futures.Future()
+        outcome: futures.Future[WorkOutcome] = futures.Future()
 
-        def pass_on(_: DaskFuture[TaskOutcome]) -> None:
+        def pass_on(_: DaskFuture[WorkOutcome]) -> None:
             if outcome.set_running_or_notify_cancel():
                 settle(outcome, lambda: self._outcome(asked))
 
@@ -185,7 +185,7 @@ class Cluster(Executor):
         outcome.add_done_callback(lambda _: self._let_go(asked))
         return outcome
 
-    def _outcome(self, asked: DaskFuture[TaskOutcome]) -> TaskOutcome:
+    def _outcome(self, asked: DaskFuture[WorkOutcome]) -> WorkOutcome:
         from distributed import KilledWorker
 
         try:
@@ -197,7 +197,7 @@ class Cluster(Executor):
         except (OSError, *CANCELLED) as error:
             raise self._scheduler_lost(error) from error
 
-    def _let_go(self, asked: DaskFuture[TaskOutcome]) -> None:
+    def _let_go(self, asked: DaskFuture[WorkOutcome]) -> None:
         with suppress(Exception):  # the scheduler may be gone, which is told already
             if self._client.status == "running":
                 asked.cancel(force=True)
@@ -399,7 +399,7 @@ async def load(order: Order) -> list[Capabilities]:
     return await asyncio.to_thread(lambda: _loaded(order).claims)
 
 
-def judge(content: bytes) -> TaskOutcome:
+def judge(content: bytes) -> WorkOutcome:
     """Judge a task as ordered; both are pickled, the order with the claims that are expected.
 
     Raises:
@@ -462,7 +462,7 @@ class LoadedRun:
             self.close()
             raise ClusterError(difference)
 
-    def judge(self, task: Task) -> TaskOutcome:
+    def judge(self, task: Work) -> WorkOutcome:
         """What comes of a task; raises CorpusError."""
         with self._lock:
             self._idle.cancel()

@@ -22,7 +22,17 @@ from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import keep_freed_memory
 from dml_conformance.conformance.workers.setup import WorkerError
-from dml_conformance.conformance.workers.tasks import JudgedTask, Task, TaskJudge, TaskOutcome
+from dml_conformance.conformance.workers.tasks import (
+    CaseBlock,
+    CaseMaking,
+    JudgedTask,
+    MadeCases,
+    Task,
+    TaskJudge,
+    TaskOutcome,
+    Work,
+    WorkOutcome,
+)
 from dml_conformance.reports.model.costs import Costs, Part, Stopwatch
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.stream import Consumer
@@ -76,12 +86,12 @@ class Executor(ABC):
         """How many tasks to have submitted that are not judged yet, so that nobody who judges waits for the next."""
 
     @abstractmethod
-    def submit(self, task: Task) -> Future[TaskOutcome]:
-        """Have a task judged.
+    def submit(self, task: Work) -> Future[WorkOutcome]:
+        """Have cases made, or a task judged.
 
         Returns:
-            What comes of it. It raises ProcessLost where the process that was at it is gone, and CorpusError,
-            BackendError, WorkerError or what else ends the run. One that waits can be cancelled.
+            What comes of it, MadeCases or a TaskOutcome. It raises ProcessLost where the process that was at it is
+            gone, and CorpusError, BackendError, WorkerError or what else ends the run. One that waits can be cancelled.
         """
 
     def check(self) -> None:  # noqa: B027 - most have nothing to look at
@@ -92,14 +102,15 @@ class Executor(ABC):
         """End whatever was started."""
 
     def feed(
-        self, tasks: Iterable[Task], streams: Sequence[Consumer], wants: Callable[[Task], bool] = lambda _: True
+        self, tasks: Iterable[Work], streams: Sequence[Consumer], wants: Callable[[Work], bool] = lambda _: True
     ) -> None:
         """Judge tasks, and tell the stream of each backend: records in order, and a mark after each task.
 
         Args:
             tasks: in order; some may be taken ahead of those whose records are still to come.
             streams: of the backends.
-            wants: whether a task that was taken ahead is wanted, asked when all records before it have been told.
+            wants: whether a task is wanted, asked before it is submitted, and again when all records before it have
+                been told.
 
         Raises:
             GivenUp: not all were judged, as a backend took down too many processes of its own.
@@ -127,10 +138,10 @@ class Executor(ABC):
             self.costs.add(last.traits.phase, last.traits.operator, judged.spent | watch.seconds)
 
     def outcomes(
-        self, tasks: Iterable[Task], wants: Callable[[Task], bool] = lambda _: True
+        self, tasks: Iterable[Work], wants: Callable[[Work], bool] = lambda _: True
     ) -> Iterator[tuple[Task, TaskOutcome]]:
         """The tasks in order, each with what came of it; arguments and errors as of `feed`."""
-        window = _Window(self, tasks)
+        window = _Window(self, tasks, wants)
         try:
             while (task := window.first()) is not None:
                 if wants(task):
@@ -148,65 +159,92 @@ class Executor(ABC):
 
 @dataclass(eq=False)
 class _OpenTask:
-    """A task that was submitted.
+    """A task of the window.
 
     Attributes:
         task: itself.
         outcome: what comes of it in the end; cancelled where nobody wants to know.
-        submitted: what comes of it this time.
+        submitted: what comes of it this time; None before it is submitted.
         lost: processes lost over it.
         size: bytes of its records.
     """
 
-    task: Task
-    outcome: Future[TaskOutcome] = field(default_factory=Future)
-    submitted: Future[TaskOutcome] = field(default_factory=Future)
+    task: Work
+    outcome: Future[WorkOutcome] = field(default_factory=Future)
+    submitted: Future[WorkOutcome] | None = None
     lost: int = 0
     size: int = 0
 
+    @property
+    def weight(self) -> int:
+        """Of how many tasks it has the place, as it may become many blocks."""
+        return TASKS_AHEAD if isinstance(self.task, CaseMaking) else 1
+
 
 class _Window:
-    """The tasks that were submitted and whose records are still to be told, in order.
+    """The tasks whose records are still to be told, in order.
+
+    In the place of cases that are being made come their blocks when they are there.
 
     Args:
         executor: judges them.
         tasks: are taken as they are needed.
+        wants: see `Executor.feed`.
     """
 
-    def __init__(self, executor: Executor, tasks: Iterable[Task]) -> None:
-        self._executor, self._tasks = executor, iter(tasks)
+    def __init__(self, executor: Executor, tasks: Iterable[Work], wants: Callable[[Work], bool]) -> None:
+        self._executor, self._wants, self._tasks = executor, wants, filter(wants, tasks)
         self._window: deque[_OpenTask] = deque()
+        self._waiting: deque[_OpenTask] = deque()  # blocks that are made and not submitted, some told before that
         self._finished: SimpleQueue[_OpenTask] = SimpleQueue()
-        self._open = self._held = 0
+        self._open = self._untold = self._held = 0
 
     def first(self) -> Task | None:
         """The first task whose records are to be told; None where there is no more."""
         while not self._finished.empty():
             self._take()
-        self._fill(lambda: len(self._window))
-        return self._window[0].task if self._window else None
+        self._fill(lambda: self._untold)
+        while self._window:
+            first = self._window[0]
+            if not isinstance(first.task, CaseMaking):
+                return first.task
+            if first.outcome.done():
+                first.outcome.result()  # raises what went wrong
+            self._wait()
+        return None
 
     def outcome(self) -> tuple[Task, TaskOutcome]:
         """The first task and its outcome, which is waited for; it is told then."""
         first = self._window[0]
+        if first.submitted is None:
+            self._submit(first)
         while not first.outcome.done():  # meanwhile the others go on
-            self._fill(lambda: self._open)
-            self._take()
+            self._wait()
         self._window.popleft()
+        self._untold -= first.weight
         self._held -= first.size
-        return first.task, first.outcome.result()
+        task, outcome = first.task, first.outcome.result()
+        assert not isinstance(task, CaseMaking)
+        assert isinstance(outcome, TaskOutcome)
+        return task, outcome
 
     def drop(self) -> None:
         """Have done with the first task, whatever comes of it."""
         first = self._window.popleft()
         self._held -= first.size
         first.outcome.cancel()
-        first.submitted.cancel()
+        if first.submitted is not None:
+            self._untold -= first.weight
+            first.submitted.cancel()
 
     def close(self) -> None:
         """Nobody waits for any of them any more."""
         while self._window:
             self.drop()
+
+    def _wait(self) -> None:
+        self._fill(lambda: self._open)
+        self._take()
 
     def _fill(self, count: Callable[[], int]) -> None:
         """Submit tasks, until there are as many as may be open.
@@ -216,15 +254,26 @@ class _Window:
                 too that are through, as whoever tells of them is slower than those who judge.
         """
         while count() < self._executor.most_open and self._held < MOST_HELD:
-            task = next(self._tasks, None)
-            if task is None:
+            opened = self._next()
+            if opened is None:
                 return
-            opened = _OpenTask(task)
-            self._window.append(opened)
             self._submit(opened)
 
+    def _next(self) -> _OpenTask | None:
+        while self._waiting:
+            opened = self._waiting.popleft()
+            if opened.submitted is None and not opened.outcome.cancelled():
+                return opened
+        task = next(self._tasks, None)
+        if task is None:
+            return None
+        self._window.append(opened := _OpenTask(task))
+        return opened
+
     def _submit(self, opened: _OpenTask) -> None:
-        self._open += 1
+        if opened.submitted is None:
+            self._untold += opened.weight
+        self._open += opened.weight
         opened.submitted = self._executor.submit(opened.task)
         opened.submitted.add_done_callback(lambda _: self._finished.put(opened))
 
@@ -235,8 +284,8 @@ class _Window:
         except Empty:
             self._executor.check()
             return
-        self._open -= 1
-        if opened.outcome.cancelled():
+        self._open -= opened.weight
+        if opened.outcome.cancelled() or opened.submitted is None:
             return
         error = opened.submitted.exception()
         if isinstance(error, ProcessLost):
@@ -254,9 +303,24 @@ class _Window:
             return
         outcome = opened.submitted.result()
         opened.outcome.set_result(outcome)
-        opened.size = sum(len(judged.records) for judged in outcome.backends)
-        opened.task = opened.task.emptied()
-        self._held += opened.size
+        if isinstance(opened.task, CaseMaking):
+            assert isinstance(outcome, MadeCases)
+            self._executor.costs.add(opened.task.phase, opened.task.operator, outcome.spent)
+            self._replace(opened, opened.task.blocks(outcome))
+        else:
+            assert isinstance(outcome, TaskOutcome)
+            opened.size = sum(len(judged.records) for judged in outcome.backends)
+            opened.task = opened.task.emptied()
+            self._held += opened.size
+
+    def _replace(self, making: _OpenTask, blocks: Iterable[CaseBlock]) -> None:
+        """Have the wanted blocks in the place of the task that made them."""
+        place = self._window.index(making)
+        del self._window[place]
+        self._untold -= making.weight
+        for n, block in enumerate(filter(self._wants, blocks)):
+            self._window.insert(place + n, opened := _OpenTask(block))
+            self._waiting.append(opened)
 
 
 class InProcess(Executor):
@@ -279,19 +343,22 @@ class InProcess(Executor):
     def most_open(self) -> int:
         return 1
 
-    def submit(self, task: Task) -> Future[TaskOutcome]:
-        future: Future[TaskOutcome] = Future()
+    def submit(self, task: Work) -> Future[WorkOutcome]:
+        future: Future[WorkOutcome] = Future()
         settle(future, lambda: self.judge(task))
         return future
 
-    def judge(self, task: Task) -> TaskOutcome:
+    def judge(self, task: Work) -> WorkOutcome:
         """What comes of a task.
 
         Raises:
             CorpusError: a line is not as it was written.
         """
-        read = task.read()
-        return TaskOutcome(tuple(judge.judged(read) for judge in self._judges))
+        if isinstance(task, CaseMaking):
+            return task.made()
+        if len(self._judges) > 1:
+            task = task.read()  # once for all
+        return TaskOutcome(tuple(judge.judged(task) for judge in self._judges))
 
     def close(self) -> None:
         """Nothing: there is nothing to end."""

@@ -25,7 +25,7 @@ from dml_conformance.backends.processes.server import take_place
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import CaseMaking, MadeCases, TaskOutcome, Work, WorkOutcome
 
 # Those of a backend are held to by whoever judges on it; that takes the time that all its calls take together.
 _NO_LIMITS = Limits(math.inf)
@@ -73,13 +73,14 @@ class JudgeProcess(ServerProcess):
         """
         return self._answer_of(list[Capabilities], "load", setup)
 
-    def judge(self, task: Task) -> TaskOutcome:
-        """Have a task judged.
+    def judge(self, task: Work) -> WorkOutcome:
+        """Have cases made, or a task judged.
 
         Raises:
             CorpusError: a line is not as it was written.
         """
-        return self._answer_of(TaskOutcome, "judge", task)
+        kind: type[WorkOutcome] = MadeCases if isinstance(task, CaseMaking) else TaskOutcome
+        return self._answer_of(kind, "judge", task)
 
     def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:
         """The devices of each backend, as its class takes them.
@@ -110,7 +111,7 @@ class JudgeServer:
         gc.freeze()  # what is loaded stays, so no collection has to look at it
         return self._executor.capabilities()
 
-    def judge(self, task: Task) -> TaskOutcome:
+    def judge(self, task: Work) -> WorkOutcome:
         return self._executor.judge(task)
 
     def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:

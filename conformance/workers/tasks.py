@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from dml_conformance.backends.processes.backend import IsolatedBackend
@@ -14,7 +16,7 @@ from dml_conformance.conformance.judge.batch import MOST_CASES, BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import tally_of, with_losses
 from dml_conformance.conformance.judge.search import search
-from dml_conformance.reports.model.costs import Part
+from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.encoded import encode_records
 from dml_conformance.reports.model.records import Phase, Record
 from dml_conformance.spec.case import Case
@@ -32,50 +34,116 @@ class CaseBlock(NamedTuple):
     Attributes:
         name: in a campaign the same in every run; of lines, the corpus's file.
         phase: that they belong to.
-        cases: in order.
-        numbers: of the lines, where the cases are read by whoever judges them.
-        contents: of each line.
+        size: how many cases there are.
+        make: gives them, in order; whoever judges calls it, so it can be pickled.
+        operator: that they are about; "" where these are several, or not known.
+        numbers: of the lines.
     """
 
     name: str
     phase: Phase
-    cases: tuple[Case, ...] = ()
+    size: int
+    make: Callable[[], Iterable[Case]]
+    operator: str = ""
     numbers: Sequence[int] = ()
-    contents: Sequence[bytes] = ()
 
     @classmethod
     def of_lines(cls, file: str, lines: Iterable[CorpusLine]) -> CaseBlock:
-        """Lines of a corpus, in a form that is quickly sent to another process."""
-        numbers, contents = zip(*lines, strict=True)
-        return cls(file, Phase.SWEEP, (), numbers, contents)
-
-    @property
-    def operator(self) -> str:
-        """Of the first case; "" where the cases are still to be read."""
-        return self.cases[0].operator if self.cases else ""
-
-    @property
-    def size(self) -> int:
-        """How many cases there are."""
-        return len(self.cases) or len(self.numbers)
+        """Lines of a corpus, which are read by whoever judges them."""
+        numbers, contents = zip(*lines, strict=True)  # in a form that is quickly sent to another process
+        return cls(file, Phase.SWEEP, len(numbers), partial(_read, file, numbers, contents), numbers=numbers)
 
     def read(self) -> CaseBlock:
-        """The same with the cases of its lines.
+        """The same with its cases made.
 
         Raises:
             CorpusError: a line is not as it was written.
         """
-        if self.cases:
-            return self
-        lines = zip(self.numbers, self.contents, strict=True)
-        return self._replace(cases=tuple([read_case(self.name, CorpusLine(*line)) for line in lines]))
+        return self._replace(make=partial(iter, tuple(self.make())))
 
     def emptied(self) -> CaseBlock:
         """The same without its cases, when they are judged."""
-        return self._replace(cases=(), contents=())
+        return self._replace(make=tuple)
 
     def __str__(self) -> str:
         return f"lines {self.numbers[0]} to {self.numbers[-1]} of {self.name}" if self.numbers else repr(self.name)
+
+
+def _read(file: str, numbers: Sequence[int], contents: Sequence[bytes]) -> Iterator[Case]:
+    return (read_case(file, CorpusLine(*line)) for line in zip(numbers, contents, strict=True))
+
+
+class PackedCases(NamedTuple):
+    """A block of made cases, as one process gives them to another that judges, by way of a third that does not look.
+
+    Attributes:
+        size: how many.
+        content: these, pickled.
+    """
+
+    size: int
+    content: bytes
+
+
+class MadeCases(NamedTuple):
+    """What comes of the making of cases.
+
+    Attributes:
+        blocks: of them, in order.
+        spent: seconds of each part of the work.
+    """
+
+    blocks: tuple[PackedCases, ...]
+    spent: dict[str, float]
+
+
+class CaseMaking(NamedTuple):
+    """A task to make the cases of many blocks, which whoever is free judges then.
+
+    Attributes:
+        name: the same in every run of the campaign, and that of its last block.
+        phase: that they belong to.
+        operator: that they are about.
+        make: gives the cases, in order; it can be pickled.
+        size: of a block, in cases.
+    """
+
+    name: str
+    phase: Phase
+    operator: str
+    make: Callable[[], Iterable[Case]]
+    size: int
+
+    def made(self) -> MadeCases:
+        """The cases, cut into blocks."""
+        watch = Stopwatch()
+        with watch(Part.MAKE):
+            blocks = tuple(PackedCases(len(cases), pickle.dumps(cases)) for cases in blocks_of(self.make(), self.size))
+        return MadeCases(blocks, watch.seconds)
+
+    def blocks(self, made: MadeCases) -> Iterator[CaseBlock]:
+        """The blocks as tasks, each with a name of its own."""
+        left = sum(packed.size for packed in made.blocks)
+        for packed in made.blocks:
+            left -= packed.size
+            name = f"{self.name}, all but {left}" if left else self.name
+            yield CaseBlock(name, self.phase, packed.size, partial(pickle.loads, packed.content), self.operator)
+
+    def __str__(self) -> str:
+        return repr(self.name)
+
+
+def blocks_of(cases: Iterable[Case], most: int) -> Iterator[tuple[Case, ...]]:
+    """Cases in blocks of so many, or fewer where these are large, so that large ones are judged at the same time."""
+    block, weight = [], 0
+    for case in cases:
+        block.append(case)
+        weight += executed_bytes(case)
+        if len(block) == most or weight >= HEAVY_BYTES:
+            yield tuple(block)
+            block, weight = [], 0
+    if block:
+        yield tuple(block)
 
 
 class SearchTask(NamedTuple):
@@ -115,7 +183,8 @@ class SearchTask(NamedTuple):
 
 
 Task = CaseBlock | SearchTask
-HEAVY_BYTES = 2**24  # of tensors that end a block, so that large cases are judged at the same time
+Work = CaseMaking | Task
+HEAVY_BYTES = 2**24  # of tensors that end a block
 
 
 def executed_bytes(case: Case) -> int:
@@ -149,6 +218,9 @@ class TaskOutcome(NamedTuple):
     backends: tuple[JudgedTask, ...]
 
 
+WorkOutcome = MadeCases | TaskOutcome
+
+
 class TaskJudge:
     """Judges tasks on one backend.
 
@@ -173,7 +245,7 @@ class TaskJudge:
             CorpusError: a line is not as it was written.
             GivenUp: the backend is not asked any more.
         """
-        records = self._records(task.read())
+        records = self._records(task)
         if not isinstance(self.judge.backend, IsolatedBackend):
             return records
         return with_losses(records, self.judge.backend, in_the_end=isinstance(task, SearchTask))
@@ -182,6 +254,8 @@ class TaskJudge:
         """What comes of a task; raises CorpusError."""
         before, watch = tally_of(self.judge.backend), self.judge.watch
         begin, records, given_up, unrecorded = time.perf_counter(), [], "", tuple[Loss, ...]()
+        with watch(Part.MAKE):
+            task = task.read()
         try:
             for record in self.records(task):
                 records.append(record)
@@ -198,4 +272,4 @@ class TaskJudge:
         if isinstance(task, SearchTask):
             return search(self.judge, task.operator, task.level, task.rule, task.examples, task.seed)
         judge = self._batches if task.phase is Phase.SWEEP else self._one_by_one
-        return judge.records(task.cases, task.phase)
+        return judge.records(tuple(task.make()), task.phase)

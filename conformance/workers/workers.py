@@ -16,7 +16,7 @@ from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.conformance.workers.executor import TASKS_AHEAD, Executor
 from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import Work, WorkOutcome
 
 MOST_STARTS = 3  # of a process, in a row
 
@@ -62,7 +62,7 @@ class Workers(Executor):
     def most_open(self) -> int:
         return TASKS_AHEAD * self._count
 
-    def submit(self, task: Task) -> Future[TaskOutcome]:
+    def submit(self, task: Work) -> Future[WorkOutcome]:
         return self._pool.submit(self._judged, task)
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class Workers(Executor):
         finally:  # what was wrong is told again of each task
             self._idle.put(place)
 
-    def _judged(self, task: Task) -> TaskOutcome:
+    def _judged(self, task: Work) -> WorkOutcome:
         place = self._idle.get()
         try:
             if place not in self._processes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.workers.executor import Executor
-from dml_conformance.conformance.workers.tasks import Task, TaskJudge
+from dml_conformance.conformance.workers.tasks import CaseMaking, Task, TaskJudge
 from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.records import Record
 
@@ -21,7 +21,9 @@ def tasks_left(engine: Engine) -> Iterator[Task]:
     """Every task that a campaign has left, in order; the records of one are to be settled before the next is asked
     for."""
     for stage in engine.stages():
-        yield from filter(engine.wants, stage)
+        for work in filter(engine.wants, stage):
+            tasks = work.blocks(work.made()) if isinstance(work, CaseMaking) else (work,)
+            yield from filter(engine.wants, tasks)
 
 
 def records_of(engine: Engine, task: Task) -> Iterator[Record]:

@@ -9,7 +9,15 @@ import msgspec
 from five_operators import FIVE
 from msgspec.structs import replace
 
-from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, corpus_lines, in_blocks
+from dml_conformance.conformance.exchange.corpus import (
+    WHOLE,
+    CorpusLine,
+    CorpusReader,
+    Header,
+    Shard,
+    corpus_lines,
+    in_blocks,
+)
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.records import Record
@@ -38,6 +46,13 @@ def blocks(
 ) -> list[CaseBlock]:
     lines = reader(cases, seed=seed, operators=operators, levels=levels).lines()
     return [CaseBlock.of_lines("a.jsonl", each) for each in in_blocks(lines, size)]
+
+
+def damaged_block() -> CaseBlock:
+    """Sixty lines, of which the tenth, on line 11 of its file, is not as it was written."""
+    lines = list(reader(60).lines())
+    lines[9] = CorpusLine(lines[9].number, b"{}\n")
+    return CaseBlock.of_lines("a.jsonl", lines)
 
 
 def sweep(count: int, seed: int = 0, names: Sequence[str] = FIVE) -> list[Case]:

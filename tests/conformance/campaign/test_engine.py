@@ -8,7 +8,7 @@ import io
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import chain, groupby, islice, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 import msgspec
@@ -397,12 +397,3 @@ def test_what_the_sweep_breaks_is_not_searched_for_when_a_campaign_is_resumed(
     engine = broken_engine()
     assert settled(engine, engine.resume(done, {name for name, _ in whole[:-1]})) == done
     assert [unit.name for unit in tasks_left(engine)] == [whole[-1][0]]
-
-
-def test_units_end_at_the_same_cases_wherever_a_campaign_is_resumed(broken_engine: Callable[[], Engine]) -> None:
-    """So that batches have the same cases, also where they were not judged in batches before."""
-    records = list(islice(records_left(broken_engine()), BLOCK_CASES + 7))
-    engine = broken_engine()
-    assert settled(engine, engine.resume(records, ())) == records
-    first, second = islice(tasks_left(engine), 2)
-    assert [first.name, second.name] == [f"boundaries up to {2 * BLOCK_CASES}", f"boundaries up to {3 * BLOCK_CASES}"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from backend_files import write_backend
 from judged_tasks import judge_tasks
-from sweep_support import WITH_OPEN, blocks, reader, untimed
+from sweep_support import WITH_OPEN, blocks, damaged_block, reader, untimed
 
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES, blocks_of, describe_sweep, planned_cases
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Header, Shard
@@ -77,10 +77,8 @@ def test_cases_are_executed_as_often_as_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_told() -> None:
-    damaged = blocks(60)[0]
-    damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
-        list(judge_tasks(InProcess(REFERENCE.judges()), [damaged]))
+        list(judge_tasks(InProcess(REFERENCE.judges()), [damaged_block()]))
 
 
 def test_records_travel_as_they_are() -> None:

@@ -25,7 +25,7 @@ from backend_files import write_backend
 from click.testing import Result
 from commands import certificate, invoke
 from judged_tasks import judge_tasks
-from sweep_support import WITH_OPEN, untimed
+from sweep_support import WITH_OPEN, damaged_block, untimed
 from sweep_support import blocks as blocks_of_seed
 
 from dml_conformance.backends import load_backend
@@ -156,13 +156,11 @@ def children() -> list[int]:
 
 
 def test_a_damaged_line_is_told_by_whoever_reads_it(address: str) -> None:
-    (damaged,) = blocks(60)
-    damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with (
         closing(Cluster(REFERENCE, address)) as cluster,
         pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"),
     ):
-        list(judge_tasks(cluster, [damaged]))
+        list(judge_tasks(cluster, [damaged_block()]))
 
 
 def test_encryption_is_as_dask_is_configured(tmp_path: Path, alone: list[Record]) -> None:
@@ -204,7 +202,7 @@ def test_workers_that_die_change_nothing(dask_client: Client, address: str, alon
 def test_a_backend_that_crashes_takes_no_worker_with_it(
     dask_client: Client, address: str, tmp_path: Path, alone: list[Record]
 ) -> None:
-    executed = [case for block in blocks() for case in block.read().cases if case.data and not case.broken]
+    executed = [case for block in blocks() for case in block.make() if case.data and not case.broken]
     executed = [case for case in executed if "OWNED_BY_DML" not in repr(case.desc)]  # a worker's copy has a plain 1
     guilty = executed[len(executed) // 2]
     setup = JudgeSetup(

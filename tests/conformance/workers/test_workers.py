@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import re
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ import pytest
 from backend_files import write_harmful_backend
 from judged_tasks import judge_tasks
 from places import SUPPORT
-from sweep_support import blocks, digest_of, untimed
+from sweep_support import blocks, damaged_block, digest_of, untimed
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
@@ -36,7 +37,16 @@ from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers import executor as executor_module
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import CaseBlock, JudgedTask, Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import (
+    CaseBlock,
+    CaseMaking,
+    JudgedTask,
+    MadeCases,
+    PackedCases,
+    TaskOutcome,
+    Work,
+    WorkOutcome,
+)
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
@@ -98,15 +108,15 @@ class Slow(Executor):
 
     def __init__(self) -> None:
         super().__init__(["mine"])
-        self.futures: dict[str, list[Future[TaskOutcome]]] = {}
+        self.futures: dict[str, list[Future[WorkOutcome]]] = {}
 
     def capabilities(self) -> list[Capabilities]:
         return []
 
     most_open = 3
 
-    def submit(self, task: Task) -> Future[TaskOutcome]:
-        future: Future[TaskOutcome] = Future()
+    def submit(self, task: Work) -> Future[WorkOutcome]:
+        future: Future[WorkOutcome] = Future()
         self.futures.setdefault(task.name, []).append(future)
         return future
 
@@ -121,7 +131,7 @@ class Slow(Executor):
 
 
 def named(count: int = 20) -> list[CaseBlock]:
-    return [CaseBlock(str(n), Phase.SWEEP) for n in range(count)]
+    return [CaseBlock(str(n), Phase.SWEEP, 1, tuple) for n in range(count)]
 
 
 @pytest.fixture
@@ -130,9 +140,9 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     executor = Slow()
     submit = executor.submit
 
-    def submitted(task: Task) -> Future[TaskOutcome]:
+    def submitted(task: Work) -> Future[WorkOutcome]:
         future = submit(task)
-        if task.name != "0":
+        if task.name != "0" and not isinstance(task, CaseMaking):
             executor.finish(task.name, 100)
         return future
 
@@ -179,8 +189,53 @@ def test_a_task_whose_process_is_lost_is_submitted_again_and_in_the_end_reported
 
 
 def test_what_is_not_wanted_any_more_is_not_waited_for(slow: Slow) -> None:
-    assert [task.name for task, _ in slow.outcomes(named(3), lambda task: task.name != "0")] == ["1", "2"]
+    def wants(task: Work) -> bool:
+        return task.name != "0" or "0" not in slow.futures
+
+    assert [task.name for task, _ in slow.outcomes(named(3), wants)] == ["1", "2"]
     assert slow.futures["0"][0].cancelled()
+
+
+class Making:
+    """Cases that are made when a test says so: blocks `1, all but N` to `1`."""
+
+    def __init__(self, slow: Slow, sizes: Sequence[int]) -> None:
+        self.task = CaseMaking("1", Phase.SWEEP, "TILE", tuple, 1)
+        self._future = slow.futures
+        self._made = MadeCases(tuple(PackedCases(size, pickle.dumps(())) for size in sizes), {"make": 2.0})
+
+    def finish(self) -> None:
+        self._future["1"][-1].set_result(self._made)
+
+
+def test_made_blocks_come_in_the_place_of_what_makes_them_however_late_they_are(slow: Slow) -> None:
+    making = Making(slow, (2, 3, 1))
+    tasks = [named(1)[0], making.task, *named(5)[2:]]
+    ways = iter([making.finish, lambda: slow.finish("0")])
+    slow.check = lambda: next(ways)()  # type: ignore[method-assign]
+    told = [task for task, _ in slow.outcomes(tasks)]
+    assert [task.name for task in told] == ["0", "1, all but 4", "1, all but 1", "1", "2", "3", "4"]
+    assert [task.size for task in told if isinstance(task, CaseBlock)] == [1, 2, 3, 1, 1, 1, 1]
+    assert "SWEEP" not in slow.costs.as_csv().decode()
+    assert "sweep,tile,TILE,make,2.000000" in slow.costs.as_csv().decode()
+
+
+def test_of_made_blocks_those_that_are_not_wanted_are_not_judged(slow: Slow) -> None:
+    making = Making(slow, (1, 1, 1))
+    slow.check = making.finish  # type: ignore[method-assign]
+    told = [task.name for task, _ in slow.outcomes([making.task], lambda task: task.name != "1, all but 1")]
+    assert told == ["1, all but 2", "1"]
+    assert set(slow.futures) == {"1, all but 2", "1"}
+
+
+def test_cases_whose_making_is_lost_are_made_again_and_an_error_of_it_is_raised(slow: Slow) -> None:
+    making = Making(slow, (1,))
+    ways = iter([lambda: slow.lose("1"), making.finish])
+    slow.check = lambda: next(ways)()  # type: ignore[method-assign]
+    assert [task.name for task, _ in slow.outcomes([making.task])] == ["1"]
+    slow.check = lambda: slow.futures["1"][-1].set_exception(WorkerError("a fault"))  # type: ignore[method-assign]
+    with pytest.raises(WorkerError, match="a fault"):
+        next(slow.outcomes([making.task]))
 
 
 def test_workers_that_still_load_are_not_lost_when_nothing_is_left_to_do() -> None:
@@ -210,10 +265,8 @@ def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
 
 
 def test_a_damaged_line_is_told() -> None:
-    damaged = blocks(60)[0]
-    damaged = damaged._replace(contents=(*damaged.contents[:9], b"{}\n", *damaged.contents[10:]))
     with closing(Workers(REFERENCE, 2)) as workers:
-        judged = judge_tasks(workers, [*blocks(60), damaged, *blocks(60)])
+        judged = judge_tasks(workers, [*blocks(60), damaged_block(), *blocks(60)])
         next(judged)  # what comes before it is not lost
         with pytest.raises(CorpusError, match=r"^a\.jsonl: line 11: expected a case with its check: Object missing"):
             next(judged)
@@ -450,7 +503,7 @@ from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from judged_tasks import judge_tasks
-from sweep_support import blocks
+from sweep_support import blocks, damaged_block
 if __name__ == "__main__":
     with closing(Workers(JudgeSetup((sys.argv[1],), limits=Limits(1000)), 2)) as workers:
         workers.capabilities()
