@@ -7,7 +7,14 @@ pages, through `printable`, on which that stands.
 from __future__ import annotations
 
 import re
+import sysconfig
+import traceback
+from pathlib import PurePath
 from typing import TypeVar
+
+MOST_FRAMES = 3  # of an exception
+_INSTALLED = (*map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<")
+_CALLERS = ("dml_conformance.conformance.", "dml_conformance.backends.processes.")
 
 _T = TypeVar("_T")
 
@@ -48,3 +55,21 @@ def one_line(text: str, most: int | None = None) -> str:
     """
     line = printable(" ".join(filter(None, (part.strip() for part in _BREAKS.split(text)))))
     return line if most is None or len(line) <= most else line[: most - 1] + "…"
+
+
+def place_of(error: BaseException) -> str:
+    """Where in a backend's own files an exception was raised, the innermost place first: `, at mine.py:15 (execute)`.
+
+    "" where none of its frames is of a file that is neither installed nor of what calls backends here. Of an exception
+    that was raised in another process, what was told there.
+    """
+    told = getattr(error, "raised_at", None)
+    if isinstance(told, str):
+        return told
+    frames = ((frame.f_code, frame.f_globals, line) for frame, line in traceback.walk_tb(error.__traceback__))
+    own = [
+        f"{PurePath(code.co_filename).name}:{line} ({code.co_name})"
+        for code, names, line in frames
+        if not code.co_filename.startswith(_INSTALLED) and not str(names.get("__name__")).startswith(_CALLERS)
+    ]
+    return encodable(f", at {', '.join(own[: -MOST_FRAMES - 1 : -1])}") if own else ""

@@ -269,6 +269,7 @@ DESCRIPTOR_RULES: tuple[Rule, ...] = (
     ),
 )
 
+STRIDES = "EXECUTION.strides"
 OUTPUT_BOUNDS = "EXECUTION.output-bounds"
 INPUTS_UNCHANGED = "EXECUTION.inputs-unchanged"
 IN_PLACE = "EXECUTION.in-place"
@@ -288,7 +289,7 @@ EXECUTION_RULES: tuple[Rule, ...] = (
         Source(BARRIERS_GUIDE),
     ),
     Rule(
-        "EXECUTION.strides",
+        STRIDES,
         Category.EXECUTION,
         "an element stands at dot(coordinates, strides) elements from the tensor's start, on inputs and outputs",
         Source(BUFFER_TENSOR_DESC, "Strides"),

@@ -30,7 +30,7 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
-from dml_conformance.spec.tensor_rules import BINDING
+from dml_conformance.spec.tensor_rules import BINDING, STRIDES
 from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies import values
 from dml_conformance.strategies.builders import LARGEST, builder
@@ -213,7 +213,7 @@ def _strided(case: Case, key: str, strides: tuple[int, ...] | None) -> Case:
     data = case.data or {}
     if data.get(key, Recipe("")).pattern == values.EXPLICIT:  # shared memory cannot hold them all
         data = {**data, key: Recipe(values.IN_RANGE)}
-    return Case.of(desc, case.level, data, rule="EXECUTION.strides", origin=case.origin)
+    return Case.of(desc, case.level, data, rule=STRIDES, origin=case.origin)
 
 
 def _least_totals(spec: OperatorSpec, level: Level) -> Iterator[Case]:

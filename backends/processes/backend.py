@@ -602,4 +602,6 @@ def _exception(raised: BackendException) -> Exception:
     kind = _KINDS.get(raised.kind, Exception)
     if raised.name != kind.__name__:
         kind = type(raised.name.replace("\0", ""), (kind,), {})
-    return kind(raised.text)
+    error = kind(raised.text)
+    error.raised_at = raised.place  # type: ignore[attr-defined]
+    return error

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
-from dml_conformance.backends.foreign_text import encodable
+from dml_conformance.backends.foreign_text import encodable, place_of
 from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes.arena import ArenaView
 from dml_conformance.backends.processes.child_process import DUMP, take_pipes
@@ -190,7 +190,7 @@ def _raised(error: BaseException) -> BackendException:
         kind = "Unsupported"
     elif isinstance(error, MemoryError):
         kind = "MemoryError"
-    return BackendException(kind, encodable(type(error).__name__), _words(error))
+    return BackendException(kind, encodable(type(error).__name__), _words(error), place_of(error))
 
 
 def _told(error: BaseException) -> str:

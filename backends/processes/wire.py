@@ -148,11 +148,13 @@ class BackendException(msgspec.Struct, frozen=True, array_like=True, tag=3):
         kind: `Unsupported`, `MemoryError`, or `Exception` for every other.
         name: of its class.
         text: what it says.
+        place: where it was raised, as `place_of` tells it.
     """
 
     kind: str
     name: str
     text: str
+    place: str
 
 
 DecisionReply = WireAnswer | NoAnswer | BackendException

@@ -24,6 +24,7 @@ from dml_conformance.spec.validator import Reading
 
 # Failing cases of one operator and rule that are executed again; each costs a start of a process.
 MOST_REPEATED = 3
+NOT_AGAIN = "repeated in a new process it did not fail again"
 
 
 class Blame:
@@ -110,8 +111,9 @@ class Repetition:
             return record
         if not record.repeated:
             found = self._repeat(record, backend)
-            reason = f"{record.reason}; {_TOLD[found]}"
-            record = replace(record, repeated=found, reason=reason, lost=(*record.lost, *take_losses(backend)))
+            now_and_then = f"; {NOT_AGAIN}" if found is Repeated.DID_NOT_FAIL else ""
+            lost = (*record.lost, *take_losses(backend))
+            record = replace(record, repeated=found, reason=record.reason + now_and_then, lost=lost)
         self._counts[record.operator, record.rule] += record.repeated is not Repeated.NOT_REPEATED
         return record
 
@@ -124,13 +126,6 @@ class Repetition:
         except GivenUp:
             return Repeated.NOT_REPEATED
         return Repeated.FAILED_AGAIN if again.verdict in NOT_CONFORMANT else Repeated.DID_NOT_FAIL
-
-
-_TOLD = {
-    Repeated.FAILED_AGAIN: "repeated in a new process it failed again",
-    Repeated.DID_NOT_FAIL: "repeated in a new process it did not fail again",
-    Repeated.NOT_REPEATED: "not repeated in a new process, as others of its rule were",
-}
 
 
 def is_failed_execution(record: Record) -> bool:

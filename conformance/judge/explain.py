@@ -6,10 +6,12 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import FEW_DIFFERENCES, Record
 from dml_conformance.reports.model.text import in_lines, ulp_text
 from dml_conformance.spec.case import Placement
 from dml_conformance.spec.registry import rule as rule_named
+from dml_conformance.spec.validator import Outcome
 
 
 def explain(record: Record) -> str:
@@ -21,6 +23,8 @@ def explain(record: Record) -> str:
         for source in rule.sources:
             section = f" ({source.section})" if source.section else ""
             lines.append(f"  its source: {source.url}{section}")
+        if rule.remedy and record.expected == Outcome.REJECT:
+            lines.append(f"  mend the descriptor: {rule.remedy}")
     answered = f", the backend: {record.answered}" if record.answered else ""
     lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:
@@ -38,6 +42,8 @@ def explain(record: Record) -> str:
         lines.append(f"    and {hidden} more")
     lines.append("  descriptor:")
     lines.extend(f"    {line}" for line in _descriptor(record.case_json))
+    place = shown[0].coordinates if shown else ()
+    lines.extend(f"  {line}" for line in input_lines(record.case_json, place))
     if record.case_json.get("data"):
         lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
     if "placement" in record.case_json:

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import psutil
+from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.foreign_text import place_of
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import (
@@ -22,6 +24,7 @@ from dml_conformance.backends.reference import (
 )
 from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
+from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
     CaseMemory,
@@ -42,11 +45,12 @@ from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Profile
 from dml_conformance.spec.case import Case, Placement, digest_of
 from dml_conformance.spec.divergences import recognise
-from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at
+from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at, with_tensors
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
-from dml_conformance.spec.tensor_rules import BINDING, INPUTS_UNCHANGED, OUTPUT_BOUNDS
+from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import execution_rules
 from dml_conformance.strategies.tensors import layout_kind
@@ -82,6 +86,10 @@ MOST_REBOUND = 2**20  # bytes; larger cases that fail are not bound otherwise: s
 
 # What is said of memory; a wrong value in a case about it is none of its business.
 _OF_MEMORY = (OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING)
+# What is said of where elements lie. It is broken where the same case with packed tensors of their own passes.
+_OF_LAYOUT = (STRIDES, IN_PLACE)
+
+NEVER_WRITTEN = "never written"
 
 _PATTERNS = frozenset(pattern for patterns in DOMAINS.values() for pattern in patterns)
 
@@ -142,6 +150,11 @@ class Pending(NamedTuple):
     placement: Placement
     written: WrittenCase
 
+    @property
+    def rule_of_values(self) -> str:
+        """Id of the rule that is broken where outputs are wrong, or there are none."""
+        return f"{self.case.operator}.values" if self.rule in _OF_MEMORY else self.rule
+
     def judged(self, verdict: Verdict, reason: str = "", seconds: float = 0.0) -> Judgement:
         """A verdict on the execution, of which so many seconds were spent in the backend."""
         spent = self.seconds + seconds
@@ -149,8 +162,8 @@ class Pending(NamedTuple):
 
     def raised(self, error: Exception, function: str) -> Judgement:
         """The verdict where a function of the backend raised something in place of executing."""
-        judged = self.judged(*verdict_on(error, function))
-        return judged._replace(rule=OUTPUT_BOUNDS) if isinstance(error, StrayWrite) else judged
+        rule = OUTPUT_BOUNDS if isinstance(error, StrayWrite) else self.rule_of_values
+        return self.judged(*verdict_on(error, function))._replace(rule=rule)
 
 
 class Judge:
@@ -260,7 +273,7 @@ class Judge:
         case = case.read(self.reading)
         rule = self._rule(case)
         if rule != case.rule:
-            case = msgspec.structs.replace(case, rule=rule)
+            case = replace(case, rule=rule)
         if case.operator not in self._operators:
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
         if case.level not in self._levels:
@@ -300,11 +313,19 @@ class Judge:
         """Execute one case, bound as its placement says, and judge what the backend left there each time.
 
         Where it passes once it is bound otherwise, wrong values are a failure of binding. What is said of memory beside
-        tensors says enough, and at other offsets it may go unseen.
+        tensors says enough, and at other offsets it may go unseen. A rule of layout is broken where the case passes
+        with packed tensors; that is not tried where it would cost the backend's process again.
         """
         if pending.case.timed:
             return self._execute_timed(pending)
+        lost = tally_of(self.backend)
         judged = self._execute(pending)
+        if (
+            judged.rule in _OF_LAYOUT
+            and judged.verdict in (Verdict.FAIL, Verdict.CRASH)
+            and (tally_of(self.backend) == lost and pending.needed <= MOST_REBOUND and self._fails_packed(pending))
+        ):
+            judged = judged._replace(rule=f"{pending.case.operator}.values")
         is_beside = judged.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
         if judged.verdict is not Verdict.FAIL or is_beside or pending.needed > MOST_REBOUND:
             return judged
@@ -314,6 +335,18 @@ class Judge:
 
         needed = needed_placement(pending.placement, fails)
         return judged._replace(rule=BINDING, reason=f"{judged.reason}, only {needed}") if needed else judged
+
+    def _fails_packed(self, pending: Pending) -> bool:
+        """Whether a case that failed does so with packed tensors of their own, too."""
+        case = pending.case
+        packed = {slot.key: TensorDesc.of(slot.tensor.data_type, slot.tensor.sizes) for slot in slots(case.desc)}
+        data = {key: replace(recipe, in_place=False) for key, recipe in (case.data or {}).items()}
+        plain = replace(case, desc=with_tensors(case.desc, packed), data=data, rule=f"{case.operator}.values")
+        if (plain.desc, plain.data) == (case.desc, case.data):
+            return True
+        again = self._pending(plain, pending.answered, 0.0)
+        judged = again if isinstance(again, Judgement) else self._execute(again)
+        return judged.verdict in (Verdict.FAIL, Verdict.CRASH)
 
     def timed_memory(self, pending: Pending) -> TimedMemory | Judgement:
         """The memory of a case that is timed; or the verdict, where its recipes give no data."""
@@ -474,8 +507,7 @@ class Judge:
             if found.wrong:
                 reason = f"{slot.name}: {found.wrong} of {slot.tensor.element_count} elements differ"
                 accuracy = f"{case.operator}.accuracy"
-                is_values = pending.rule in (*_OF_MEMORY, accuracy)
-                rule = f"{case.operator}.values" if is_values else pending.rule
+                rule = f"{case.operator}.values" if pending.rule == accuracy else pending.rule_of_values
                 if found.inaccurate == found.wrong and accuracy in execution_rules(case.operator, case.level):
                     rule, reason = accuracy, f"{reason} by more than they may"
                 errors = self.errors(case, written, expected)
@@ -530,7 +562,9 @@ class Judge:
                 reason = f"not claimed: level {own_level}, by whose rules it decides, has no such rule"
                 return Judgement(Verdict.NOT_SUPPORTED, rule, answered, reason, seconds)
         if answer.accepted:
-            reason = f"accepted, though the rule says: {rule_named(rule).statement}"
+            broken = decide(case.desc, case.level, self.reading).violations
+            found = next((f"found {each.where}: {each.found}; " for each in broken if each.rule.id == rule), "")
+            reason = f"accepted, though {found}the rule says: {rule_named(rule).statement}"
             return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
         return Judgement(Verdict.PASS, rule, answered, seconds=seconds)
 
@@ -585,7 +619,25 @@ def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindin
     for box, part in expected.parts():
         allowed, start = allowed_elements(part, case.desc, read), [along.start for along in box]
         found = found.and_then(compare(output.elements[box], part, output.tensor.data_type, allowed, start))
-    return found
+    return with_unwritten(found, output)
+
+
+def with_unwritten(found: OutputComparison, output: OutputMemory) -> OutputComparison:
+    """The same, where an element that holds what it held before has no value: it was never written.
+
+    One of a byte may hold that by chance, so those are told together or not at all.
+    """
+    if output.poison is None:
+        return found
+    elements = output.elements
+    is_left = [elements[each.coordinates] == output.poison[each.coordinates] for each in found.shown]
+    if output.tensor.data_type.size == 1 and not all(is_left):
+        return found
+    told = (
+        replace(each, actual=NEVER_WRITTEN, ulp=None) if left else each
+        for each, left in zip(found.shown, is_left, strict=True)
+    )
+    return found._replace(shown=tuple(told))
 
 
 def case_memory(case: Case, placement: Placement) -> CaseMemory:
@@ -634,7 +686,7 @@ def verdict_on(error: Exception, function: str) -> tuple[Verdict, str]:
         return Verdict.TIMEOUT if error.timed_out else Verdict.CRASH, str(error)
     if isinstance(error, StrayWrite):
         return Verdict.FAIL, str(error)
-    return Verdict.CRASH, f"{function} raised {exception_text(error)}"
+    return Verdict.CRASH, f"{function} raised {exception_text(error)}{place_of(error)}"
 
 
 def exception_text(error: Exception) -> str:

@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 
 from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
+from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import Caveat, Record, Verdict
 from dml_conformance.reports.model.summary import CellVerdict, Summary, Test
 from dml_conformance.reports.model.templating import environment
@@ -153,6 +154,7 @@ def _environment() -> Environment:
         finalize=lambda value: printable(value) if type(value) is str else value,  # no control characters
     )
     found.filters.update(
+        inputs=lambda record: input_lines(record.case_json, record.differences[0].coordinates),
         case=_case,
         size=binary_size,
         gigabytes=lambda rate, digits=4: f"{rate / 1e9:,.{digits}g}",

@@ -20,6 +20,7 @@ from rich.text import Text
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.grouping import grouped
+from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import (
     Campaign,
     Ending,
@@ -48,6 +49,7 @@ SHOWN_TIMED = 20  # operators whose throughput is shown
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
 MAX_REASON = 160  # characters
+MOST_INPUTS = 3  # of a case, whose values are shown
 _ALWAYS = (Verdict.PASS, Verdict.FAIL)  # verdicts that are told though there are none
 
 STYLES = {
@@ -311,7 +313,10 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
     parts: list[RenderableType] = [Text.assemble(kind, (_fit(console, head), "bold"), where)]
     if record.reason:
         parts.append(_indented(console, one_line(record.reason, MAX_REASON)))
-    parts += [_indented(console, difference_text(difference)) for difference in record.differences[:1]]
+    for difference in record.differences[:1]:
+        parts.append(_indented(console, difference_text(difference)))
+        lines = input_lines(record.case_json, difference.coordinates)[:MOST_INPUTS]
+        parts += [_indented(console, one_line(line, MAX_REASON)) for line in lines]
     if record.reproduce:
         parts.append(_indented(console, record.reproduce, "cyan"))
     return parts

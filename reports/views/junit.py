@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 from jinja2 import Template
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import Record
 from dml_conformance.reports.model.summary import Summary, Test
 from dml_conformance.reports.model.templating import environment
@@ -53,13 +54,19 @@ def _template() -> Template:
     found = environment("dml_conformance.reports.views")
     found.filters.update(
         attribute=lambda text: escape(one_line(text), {'"': "&quot;"}),
-        brief=lambda text: one_line(text, 200),
+        brief=_brief,
         counts=counts_text,
         record=record_text,
         text=escape,
         total_time=_total_time,
     )
     return found.get_template("junit.xml.j2")
+
+
+def _brief(record: Record) -> str:
+    """What differs first, if outputs do, and the reason."""
+    texts = (*map(difference_text, record.differences[:1]), record.reason)
+    return one_line("; ".join(texts), 200)
 
 
 def _total_time(tests: Iterable[Test]) -> str:
@@ -77,5 +84,7 @@ def record_text(record: Record) -> str:
     lines += map(difference_text, record.differences[:SHOWN_DIFFERENCES])
     if record.difference_count > SHOWN_DIFFERENCES:
         lines.append(f"{record.difference_count:,} elements differ")
+    if record.differences:
+        lines += input_lines(record.case_json, record.differences[0].coordinates)
     lines.append(f"reproduce: {record.reproduce}")
     return in_lines(lines) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -391,7 +392,7 @@ def test_what_a_batch_does_not_write_is_wrong() -> None:
     cases = [*FEW, Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", 1)}, rule="EXECUTION.strides")]
     records = judged(Idle(), cases)
     for record, case in zip(records, cases, strict=True):
-        assert (record.verdict, record.rule) == (Verdict.FAIL, case.rule)
+        assert (record.verdict, record.rule) == (Verdict.FAIL, f"{case.operator}.values")
         assert record.difference_count == case.desc.output_tensor.element_count  # type: ignore[attr-defined]
 
 
@@ -553,7 +554,8 @@ def test_a_case_that_raises_is_blamed_alone() -> None:
                 raise ZeroDivisionError("oops")
 
     ((n, record),) = fails(judged(Raises(), FEW)).items()
-    assert (n, record.verdict, record.reason) == (5, Verdict.CRASH, "execute raised ZeroDivisionError: oops")
+    assert (n, record.verdict) == (5, Verdict.CRASH)
+    assert record.reason.startswith("execute raised ZeroDivisionError: oops, at ")
 
 
 def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
@@ -563,13 +565,14 @@ def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
             if any(execution.desc is FEW[5].desc for execution in executions):
                 raise ZeroDivisionError("oops")
 
-    words = "execute_batch raised ZeroDivisionError: oops, on a batch of"
+    words = r"execute_batch raised ZeroDivisionError: oops, at .*, on a batch of"
     ((n, record),) = fails(judged(Raises(), FEW)).items()
-    assert (n, record.verdict, record.reason) == (5, Verdict.CRASH, f"{words} this case; alone: pass")
+    assert (n, record.verdict) == (5, Verdict.CRASH)
+    assert re.fullmatch(f"{words} this case; alone: pass", record.reason)
     # Where no case does by itself, it is the first.
     ((n, record),) = fails(judged(FewAtOnce(1, ZeroDivisionError("oops")), FEW)).items()
     assert (n, record.verdict) == (0, Verdict.CRASH)
-    assert record.reason == f"{words} 8 cases from this one on; alone: pass"
+    assert re.fullmatch(f"{words} 8 cases from this one on; alone: pass", record.reason)
 
 
 def test_batches_that_are_not_claimed_are_executed_one_by_one() -> None:

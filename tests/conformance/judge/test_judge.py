@@ -103,7 +103,9 @@ def test_what_goes_wrong_in_a_later_execution_counts(number: int) -> None:
     assert record.reason == f"OutputTensor: 1 of 4 elements differ{words}"
     assert backend.asked.count("execute") > number, "it is not bound otherwise before it fails"
     record = verdict(only_in(number, raising(RuntimeError("twice"))), tile(), repeat=3)
-    assert (record.verdict, record.reason) == (Verdict.CRASH, f"execute raised RuntimeError: twice{words}")
+    assert record.verdict is Verdict.CRASH
+    assert record.reason.startswith("execute raised RuntimeError: twice, at ")
+    assert record.reason.endswith(words)
 
 
 @pytest.mark.parametrize("repeat", [1, 2, 3, 4])
@@ -214,7 +216,10 @@ def test_accepting_an_invalid_descriptor_fails_at_the_rule_that_is_broken() -> N
     """Whatever the case says that it is about."""
     record = verdict(ScriptedBackend(validate=accepting), invalid())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "TENSOR.owned-by-dml")
-    assert record.reason == "accepted, though the rule says: OWNED_BY_DML is for input tensors only"
+    assert record.reason == (
+        "accepted, though found OutputTensor.Flags: OWNED_BY_DML on an output; "
+        "the rule says: OWNED_BY_DML is for input tensors only"
+    )
     case = tile(msgspec.structs.replace(TWICE, repeats=(0,)), rule="TENSOR.flags", data=False)
     assert verdict(ScriptedBackend(validate=accepting), case).rule == "TILE.repeats"
 
@@ -254,7 +259,7 @@ def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
 def test_no_answer_is_a_crash(case: Case, validate: Callable[..., Any], reason: str) -> None:
     """Also where rejecting would have been right."""
     record = verdict(ScriptedBackend(validate=validate), case)
-    assert (record.verdict, record.rule, record.reason) == (Verdict.CRASH, case.rule, reason)
+    assert (record.verdict, record.rule, record.reason.split(", at ")[0]) == (Verdict.CRASH, case.rule, reason)
 
 
 # --- what is not claimed ----------------------------------------------------------------------------------------------
@@ -436,7 +441,7 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
     desc = divergences()["DIV-gather-writes-before-its-sizes"].desc
     record = verdict(ScriptedBackend(validate=raising(OSError("gone"))), Case.of(desc, LEVEL))
     assert record.verdict is Verdict.CRASH
-    assert record.reason.endswith("gone; DirectML itself does so: DIV-gather-writes-before-its-sizes")
+    assert re.search("gone, at .*; DirectML itself does so: DIV-gather-writes-before-its-sizes$", record.reason)
 
 
 # --- execution --------------------------------------------------------------------------------------------------------
@@ -444,7 +449,8 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
 
 def test_an_exception_in_execute_is_a_crash() -> None:
     record = verdict(ScriptedBackend(execute=raising(RuntimeError("device lost"))), tile())
-    assert (record.verdict, record.reason) == (Verdict.CRASH, "execute raised RuntimeError: device lost")
+    assert record.verdict is Verdict.CRASH
+    assert record.reason.startswith("execute raised RuntimeError: device lost, at ")
 
 
 def test_wrong_values_are_told_one_by_one() -> None:
@@ -471,7 +477,7 @@ def test_what_is_not_written_is_wrong() -> None:
         assert record.difference_count == record.case_json["desc"]["OutputTensor"]["Sizes"][0]
     # What is wrong with a valid case about a rule of descriptors, when it is executed, are the values.
     assert verdict(idle, tile(rule="TENSOR.flags")).rule == "TILE.values"
-    assert verdict(idle, tile(rule="EXECUTION.strides")).rule == "EXECUTION.strides"
+    assert verdict(idle, tile(rule="EXECUTION.strides")).rule == "TILE.values"
 
 
 @pytest.mark.parametrize(
@@ -577,6 +583,8 @@ def test_an_explanation_has_all_that_is_needed() -> None:
         '      OutputTensor: {"DataType":"FLOAT32","Sizes":[2],"TotalTensorSizeInBytes":8}',
         "      Axis: 0",
         "      IndexDimensions: 1",
+        "  InputTensor = np.array([10.0, 11.0, 12.0, 13.0], np.float32)",
+        "  IndicesTensor = np.array([-1, 1], np.int32)",
         '  data: {"InputTensor":{"pattern":"ramp","seed":10},"IndicesTensor":{"pattern":"explicit","values":[-1,1]}}',
         "  bound: at offset 0, 4 bytes more than needed",
         f"  reproduce: {record.reproduce}",

@@ -1,0 +1,73 @@
+"""What the inputs of a small case hold, as arrays that can be pasted into Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference.layout import bits
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.descriptor import Slot, inputs, outputs
+from dml_conformance.spec.expectation import Bits
+from dml_conformance.strategies.values import NUMPY_TYPE, buffer_size, materialize
+
+MOST_BYTES = 2**20  # of all inputs together; what is larger is not made for this
+MOST_SHOWN = 32  # elements of an array that is shown whole
+FIRST = 8  # elements of any other
+
+
+def input_lines(case_json: Mapping[str, Any], place: tuple[int, ...] = ()) -> list[str]:
+    """For each input of a case a line such as `InputTensor = np.array([-4, 0, 0], np.int32)`.
+
+    Of a large one these are the first elements, and the one at a place where an output is wrong if it has the output's
+    sizes. None of a case that is not executed, is too large to be made for this, or cannot be read.
+
+    Args:
+        case_json: as a record has it.
+        place: coordinates in an output.
+    """
+    if not case_json.get("data"):
+        return []
+    try:
+        case = Case.from_json(dict(case_json))
+        slots = inputs(case.desc)
+        if sum(buffer_size(slot.tensor) for slot in slots) > MOST_BYTES:
+            return []
+        contents = materialize(case)
+        sizes = {slot.tensor.sizes for slot in outputs(case.desc)}
+        return [line for slot in slots for line in _lines(slot, contents[slot.key], place, slot.tensor.sizes in sizes)]
+    except (ValueError, TypeError, LookupError):
+        return []
+
+
+def _lines(slot: Slot, content: Any, place: tuple[int, ...], is_alike: bool) -> Iterator[str]:
+    tensor = slot.tensor
+    elements = bits(Binding(content, 0, content.size), tensor)
+    if elements.size <= MOST_SHOWN:
+        shape = "" if elements.ndim == 1 else f".reshape({', '.join(map(str, elements.shape))})"
+        yield f"{slot.name} = {_array(elements.reshape(-1), slot)}{shape}"
+        return
+    sizes = " by ".join(map(str, tensor.sizes))
+    yield f"{slot.name}, {sizes}, begins with {_array(elements.reshape(-1)[:FIRST], slot)}"
+    if is_alike and any(place):
+        at = ", ".join(map(str, place))
+        yield f"{slot.name}[{at}] = {_array(elements[place].reshape(1), slot)}"
+
+
+def _array(elements: Bits, slot: Slot) -> str:
+    """Elements as Python text; by their bits where they are NaNs that `np.nan` is not."""
+    kind = NUMPY_TYPE[slot.tensor.data_type]
+    numbers = np.ascontiguousarray(elements).view(kind)
+    name = f"np.{kind.name}"
+    if kind.kind == "f" and (np.isnan(numbers) & (elements != kind.type(np.nan).view(elements.dtype))).any():
+        shown = ", ".join(f"0x{bit:0{kind.itemsize * 2}x}" for bit in elements.tolist())
+        return f"np.array([{shown}], np.uint{kind.itemsize * 8}).view({name})"
+    return f"np.array([{', '.join(map(_number, numbers))}], {name})"
+
+
+def _number(number: np.generic) -> str:
+    text = str(number)
+    return text.replace("nan", "np.nan").replace("inf", "np.inf")
