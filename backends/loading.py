@@ -9,7 +9,6 @@ installed package.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import importlib.util
 import inspect
@@ -22,7 +21,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from dml_conformance.backends.base import Backend, Capabilities, check_claims
-from dml_conformance.spec.errors import BadInputError
+from dml_conformance.spec.errors import BadInputError, closest
 from dml_conformance.spec.registry import operators, why_unknown
 
 GROUP = "dml_conformance.backends"
@@ -105,8 +104,8 @@ def _registered() -> dict[str, EntryPoint]:
 def _from_registry(family: str, name: str) -> Any:
     registered = _registered()
     if family not in registered:
-        close = difflib.get_close_matches(family, registered, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
+        close = closest(family, registered)
+        hint = f"did you mean {close}? " if close else ""
         raise BackendError(
             f"unknown backend {name!r}: {hint}known are {', '.join(registered)} and path/to/file.py:Class"
         )

@@ -12,7 +12,6 @@ Source of the form: the DxDispatch guide in microsoft/DirectML.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -22,6 +21,7 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.descriptor import Field, OperatorDesc, descriptor_classes
+from dml_conformance.spec.errors import closest
 from dml_conformance.spec.field_kinds import (
     OPERATOR,
     SCALAR,
@@ -266,11 +266,9 @@ def _operator(value: Mapping[str, Any], where: str) -> type[OperatorDesc]:
         raise FormError(path, f"expected an operator's name, found {kind_of(name)}")
     short = name.removeprefix("DML_OPERATOR_")
     if short not in descriptor_classes():
-        close = difflib.get_close_matches(short, descriptor_classes(), n=1)
+        close = closest(short, descriptor_classes())
         hint = (
-            f"did you mean DML_OPERATOR_{close[0]}?"
-            if close
-            else "`dml-conformance operators` lists those of DirectML.h"
+            f"did you mean DML_OPERATOR_{close}?" if close else "`dml-conformance operators` lists those of DirectML.h"
         )
         raise FormError(path, f"unknown operator {shown(name)}; {hint}")
     return descriptor_classes()[short]
@@ -315,8 +313,8 @@ def _reject_unknown(fields: Mapping[str, Any], known: Iterable[str], where: str,
     known = list(known)
     for name in fields:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+            close = closest(name, known)
+            hint = f"did you mean {close}?" if close else f"it has {', '.join(known)}"
             raise FormError(join(where, shown(name).strip("'")), f"{struct} has no such field; {hint}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from dml_conformance.spec import operators as operator_modules
+from dml_conformance.spec.errors import closest
 from dml_conformance.spec.operator import SPEC_OF_NAME, OperatorSpec, spec_of
 from dml_conformance.spec.rules import Rule
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, EXECUTION_RULES, TENSOR_RULES
@@ -70,9 +70,9 @@ def operator(name: str) -> OperatorSpec:
 
 def why_unknown(name: str) -> str:
     """What is told of an operator that DirectML has not, with the one that may be meant."""
-    close = difflib.get_close_matches(name.removeprefix("DML_OPERATOR_"), operators(), n=1)
+    close = closest(name.removeprefix("DML_OPERATOR_"), operators())
     listed = "`dml-conformance operators` lists those of DirectML.h"
-    return f"unknown operator {name!r}; {f'did you mean {close[0]}?' if close else listed}"
+    return f"unknown operator {name!r}; {f'did you mean {close}?' if close else listed}"
 
 
 @cache

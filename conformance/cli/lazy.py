@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from dml_conformance.conformance.cli.errors import CommandState, Interruption, run
+from dml_conformance.spec.errors import closest
 
 
 class CommandLine(click.Group):
@@ -43,9 +43,8 @@ class CommandLine(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        close = difflib.get_close_matches(args[0], self.known, n=1)
-        if args[0] not in self.known and close:
-            ctx.fail(f"No such command {args[0]!r}; did you mean {close[0]}?")
+        if args[0] not in self.known and (close := closest(args[0], self.known)):
+            ctx.fail(f"No such command {args[0]!r}; did you mean {close}?")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -56,6 +56,8 @@ def test_an_operator_is_found_by_both_names_and_by_its_descriptor(spec: Operator
     [
         ("CONV", "unknown operator 'CONV'; `dml-conformance operators` lists those of DirectML.h"),
         ("TILES", "unknown operator 'TILES'; did you mean TILE\\?"),
+        ("SOFTMAX", "unknown operator 'SOFTMAX'; did you mean ACTIVATION_SOFTMAX\\?"),
+        ("add1", "unknown operator 'add1'; did you mean ELEMENT_WISE_ADD1\\?"),
     ],
 )
 def test_an_operator_that_directml_lacks_is_an_error_that_says_which_it_has(name: str, message: str) -> None:
