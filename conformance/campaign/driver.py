@@ -25,7 +25,7 @@ from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.model.costs import Part, Stopwatch
-from dml_conformance.reports.model.records import Campaign, Ending, Phase, Record, describe_rules, utc_now
+from dml_conformance.reports.model.records import LEFT_OUT, Campaign, Ending, Phase, Record, describe_rules, utc_now
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
@@ -72,9 +72,8 @@ def certify(
         executor.close()
         if begun is None or THROUGHPUT not in begun.units:
             watch = Stopwatch()
-            for found in watch.each(
-                Part.MEASURE, measure(engine.judge, engine.operators, engine.levels, engine.budget)
-            ):
+            right = [name for name in engine.operators if name not in engine.wrong]
+            for found in watch.each(Part.MEASURE, measure(engine.judge, right, engine.levels, engine.budget)):
                 costs.add(Phase.THROUGHPUT, found.operator, watch.taken())
                 if isinstance(found, Record):
                     stream.record(found)
@@ -216,6 +215,7 @@ def describe_campaign(engine: Engine) -> Campaign:
     """What certifying a backend is about, before its first record."""
     saved = engine.saved_here()
     beside = {"saved failures": f"{len(saved)}, SHA-256 {digest_of(saved)}"} if saved else {}
+    beside |= {LEFT_OUT: f"{engine.unclaimed}, which are not claimed"} if engine.unclaimed else {}
     return _described(
         engine.judge.capabilities,
         operators=tuple(engine.operators),

@@ -27,7 +27,7 @@ from dml_conformance.spec.examples import examples
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.registry import rules
-from dml_conformance.spec.rules import ACCEPTANCE
+from dml_conformance.spec.rules import ACCEPTANCE, Category
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import Reach, scale_cases
 
@@ -58,6 +58,7 @@ class Engine:
         saved: cases that failed before, judged before everything else, in the phase of the examples; those of other
             operators and levels are left out.
         every_level: whether everything is executed at every level.
+        unclaimed: how many of DirectML's operators nobody asked for by name, and the backend does not claim.
         broken: the rules that failed before the search, and the level at which each did first.
     """
 
@@ -68,6 +69,7 @@ class Engine:
     seed: int
     saved: Sequence[Case] = ()
     every_level: bool = False
+    unclaimed: int = 0
     broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
     _finished: Collection[str] = ()
@@ -105,6 +107,11 @@ class Engine:
             self._shrunk.add((record.operator, about))
         elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT):
             self.broken.setdefault((record.operator, about), Level.parse(record.level))
+
+    @property
+    def wrong(self) -> frozenset[str]:
+        """The operators whose executions failed before the search; how fast these are says nothing."""
+        return frozenset(name for name, rule in self.broken if rules()[rule].category is Category.EXECUTION)
 
     def resume(self, records: Iterable[Record], units: Collection[str]) -> Iterator[Record]:
         """Go on where an interrupted run of this campaign was.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -124,7 +125,8 @@ def certify(
 ) -> None:
     """Certify a backend against the specification.
 
-    Without --level or --all-levels the highest level that the backend claims is certified. Of several levels every case
+    Without --operator all operators that the backend claims are certified, without --level or --all-levels at the
+    highest level that it claims. Of several levels every case
     is executed at the newest; where something changes for an operator it is decided, and a sample executed; at the
     others decisions are sampled. Exit code 0: conformant; 1: not conformant; 2: wrong usage; 3: the run is incomplete
     or broken.
@@ -152,8 +154,8 @@ def certify(
         )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = BUDGETS[budget_name] if cases is None else replace(BUDGETS[budget_name], sweep_total=cases)
-        names = tuple(dict.fromkeys(operators)) or tuple(all_operators())
-        engine = Engine(judge, names, chosen, budget, seed, saved, every_level=every_level)
+        names, unclaimed = _chosen(operators, judge.capabilities.operators)
+        engine = Engine(judge, names, chosen, budget, seed, saved, every_level=every_level, unclaimed=unclaimed)
         summary = finished_summary(output, describe_campaign(engine))
         if summary is not None and package:
             complete_archive(folder)
@@ -165,6 +167,17 @@ def certify(
             summary = _run(engine, reports, given)
             waivers.check_used()
     end({backend_name: (summary, str(folder))}, f"Package: {folder}{SUFFIX}" if package else "")
+
+
+def _chosen(asked: Sequence[str], claimed: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The operators that are certified, and how many more there are that a backend does not claim.
+
+    Those that are asked for; if there are none, those that are claimed; if there are none, all.
+    """
+    if asked or not claimed:
+        return tuple(dict.fromkeys(asked)) or tuple(all_operators()), 0
+    names = tuple(name for name in all_operators() if name in claimed)
+    return names, len(all_operators()) - len(names)
 
 
 def _check_package_options(

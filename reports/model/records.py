@@ -43,6 +43,7 @@ class Verdict(StrEnum):
     ERROR = "error"
 
 
+LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 
 # What makes a backend not conformant, and what makes a run broken.

@@ -33,6 +33,7 @@ from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.errors import ErrorCounts
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import (
+    LEFT_OUT,
     NOT_CONFORMANT,
     Campaign,
     Count,
@@ -476,6 +477,11 @@ class Summary(Consumer):
     def lost_by(self, cause: LossCause) -> int:
         """How many processes were lost for one cause."""
         return sum(count for (of, _), count in self.lost.items() if of is cause)
+
+    @property
+    def left_out(self) -> str:
+        """How many operators were not asked for, as the backend does not claim them; "" if none."""
+        return self.campaign.environment.get(LEFT_OUT, "")
 
     @property
     def is_complete(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from five_operators import FIVE
 from msgspec.structs import replace as replace_struct
+from scripted_backend import ScriptedBackend, flip_a_bit
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
@@ -553,3 +554,21 @@ def test_runs_that_differ_are_a_disturbance() -> None:
 def test_a_share_of_an_earlier_release_is_explained_too() -> None:
     assert share_of_copy(row(KIB, 1e-6, 1.77)) == "177 % (above the one copy that was measured)"
     assert share_of_copy(row(KIB, 1e-6, 0.0123)) == "1.2 %"
+
+
+def test_an_operator_whose_outputs_are_wrong_is_not_timed() -> None:
+    """Also where those that are timed are right. A wrong decision alone leaves it as fast as it is."""
+
+    def wrong(desc: Any, inputs: Any, outputs: Any) -> None:
+        if desc.operator == "TILE" and desc.output_tensor.element_count < 100:
+            flip_a_bit(desc, inputs, outputs)
+
+    def validate(desc: Any, level: Level) -> Answer:
+        decided = ReferenceBackend().validate(desc, level)
+        return Answer(True) if desc.operator == "CAST" else decided
+
+    judge, summary = Judge(ScriptedBackend(after=wrong, validate=validate), "mine"), Summary()
+    budget = replace(BUDGET, search=1, sweep=4)
+    certify(Engine(judge, ("TILE", "CAST", "ELEMENT_WISE_ABS"), (Level.L3_0,), budget, 0), summary)
+    assert {group.operator for group in summary.failures.values()} == {"TILE", "CAST"}
+    assert {row.operator for row in summary.throughputs} == {"CAST", "ELEMENT_WISE_ABS"}

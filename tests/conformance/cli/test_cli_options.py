@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import report_data
@@ -147,3 +148,27 @@ def test_lines_tell_how_far_it_is(command: str, results: Path, tmp_path: Path, m
 def test_nothing_is_said_where_it_is_soon_done(command: str, results: Path, tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, arguments_of(command, results, tmp_path), obj=CommandState(debug=True))
     assert (outcome.exit_code, outcome.stderr) == (0, "")
+
+
+def test_operators_that_nobody_asked_for_and_that_are_not_claimed_are_left_out_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        dedent("""
+            from msgspec.structs import replace
+            from dml_conformance.backends.reference import ReferenceBackend
+
+            class Mine(ReferenceBackend):
+                def capabilities(self):
+                    return replace(super().capabilities(), operators=("TILE", "CAST"))
+            """)
+    )
+    command = ("certify", "--in-process", "--backend", "mine.py:Mine", "--level", "2_1", "--cases", "0")
+    result = invoke(*command, "--budget", "quick", "--out", "out")
+    assert result.exit_code == 0
+    assert {cell["operator"] for cell in certificate(tmp_path / "out")["matrix"]} == {"CAST", "TILE"}
+    assert "at every operator and level asked for. Operators left out: 175, which are not claimed." in result.output
+    asked = invoke(*command, "--budget", "quick", "--operator", "TILE", "--operator", "GEMM", "--out", "asked")
+    assert "left out" not in asked.output
+    assert "at 1 of 2 combinations of operator and level" in asked.output
