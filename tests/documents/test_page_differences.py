@@ -1,216 +1,167 @@
-"""A page beside another on the same operator: what differs, and what is only another way to say the same."""
+"""Pages beside others: what differs, what is only another way to say the same, and the report of all checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
 
 import msgspec
 import pytest
-from page_factories import gather, interval, quoted, table, translated_row, value
+from page_factories import Edit, behind, page_of, table_at
+from pages_support import beside
+from places import TESTS
 
+from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.check.differences import differences
-from dml_conformance.documents.read.model import (
-    CodeBlock,
-    Declaration,
-    FieldSection,
-    Page,
-    PageExample,
-    Passage,
-    Place,
-    PrintedInterval,
-    Quoted,
-)
+from dml_conformance.documents.check.model import Severity
+from dml_conformance.documents.check.report import MOST_FINDINGS
+from dml_conformance.documents.read import read_page
+from dml_conformance.documents.read.model import Page
 
-OTHER = gather("other.md")
+CODE = ("What it does.\n", "What it does.\n\n```\noutput[i] = input[indices[i]]\n```\n")
+AXIS_TYPE = ("`Axis`\n\nType: UINT", "`Axis`\n\nType: INT")
+RANGE = "[0, InputTensor.DimensionCount)"
+INPUT_ROW = re.compile(r"\| InputTensor .*\n")
 
 
-def replaced(items: tuple[Any, ...], index: int, **changes: Any) -> tuple[Any, ...]:
-    """The items with one of them changed; with no changes it is left out."""
-    new = (msgspec.structs.replace(items[index], **changes),) if changes else ()
-    return (*items[:index], *new, *items[index + 1 :])
+def gather(*edits: Edit, path: str = "page.md") -> Page:
+    return page_of("GATHER", CODE, *edits, path=path)
 
 
-def with_part(part: str, index: int, **changes: Any) -> Page:
-    """The page with one entry of a part changed, or without it."""
-    return gather(**{part: replaced(getattr(OTHER, part), index, **changes)})
+ONE, TWO, THREE = (gather(path=f"{n}.md") for n in (1, 2, 3))
 
-
-def with_rows(rows: Any) -> Page:
-    return with_part("tables", 0, rows=rows)
-
-
-def with_row(table_index: int, row_index: int, **changes: Any) -> Page:
-    return with_part("tables", table_index, rows=replaced(OTHER.tables[table_index].rows, row_index, **changes))
-
-
-def with_kind(row_index: int, kind: str, word: str) -> Page:
-    cells = replaced(OTHER.tables[0].rows[row_index].cells, 1, text=word)
-    return with_row(0, row_index, kind=kind, cells=cells)
-
-
-def with_axis(**changes: Any) -> Page:
-    return with_part("members", 3, **changes)
-
-
-def with_example(**changes: Any) -> Page:
-    return with_part("examples", 0, **changes)
-
-
-def with_tensor(**changes: Any) -> Page:
-    return with_example(tensors=replaced(OTHER.examples[0].tensors, 0, **changes))
-
-
-def introduced(label: str) -> tuple[Quoted, ...]:
-    return (quoted(f"Introduced in DML_FEATURE_LEVEL_{label}.", 30),)
-
-
-ROWS = OTHER.tables[0].rows
-SWAPPED = (OTHER.declarations[1], OTHER.declarations[0], *OTHER.declarations[2:])
-TWICE = (*ROWS, ROWS[0])
-
-# What is changed, and the subject of what differs.
-CHANGED = {
-    "structure": (gather(structure="DML_GATHER1_OPERATOR_DESC"), "syntax/structure"),
-    "a field less": (gather(declarations=OTHER.declarations[:3]), "syntax/Axis"),
-    "a field more": (
-        gather(declarations=(*OTHER.declarations, Declaration("Count", "UINT", Place(14, 1)))),
-        "syntax/Count",
-    ),
-    "no syntax block": (gather(declarations=()), "syntax"),
-    "order of the fields": (gather(declarations=SWAPPED), "syntax/order"),
-    "type in the syntax block": (with_part("declarations", 3, type="UINT64"), "syntax/Axis/type"),
-    "a section less": (gather(members=OTHER.members[:3]), "member/Axis"),
-    "type in the section": (with_axis(type="INT"), "member/Axis/type"),
-    "a range opened": (
-        with_axis(ranges=(interval("(0, InputTensor.DimensionCount)"),)),
-        "member/Axis/range",
-    ),
-    "a range closed": (
-        with_axis(ranges=(interval("[0, InputTensor.DimensionCount]"),)),
-        "member/Axis/range",
-    ),
-    "another bound": (
-        with_axis(ranges=(interval("[1, InputTensor.DimensionCount)"),)),
-        "member/Axis/range",
-    ),
-    "a range lost": (with_axis(ranges=()), "member/Axis/range"),
-    "a level in a section": (
-        with_part("members", 1, text=(quoted("Since DML_FEATURE_LEVEL_2_1", 23),)),
-        "member/IndicesTensor/levels",
-    ),
-    "introduction": (gather(availability=introduced("2_0")), "introduced-in"),
-    "introduction lost": (gather(availability=()), "introduced-in"),
-    "a row less": (with_rows(ROWS[:2]), "table/3_0/OutputTensor"),
-    "a row twice": (with_rows(TWICE), "table/3_0/InputTensor#2"),
-    "rows in another order": (with_rows(ROWS[::-1]), "table/3_0/row-order"),
-    "kind": (with_kind(0, "Output", "Output"), "table/3_0/InputTensor/kind"),
+# What is edited, and the subject of what differs.
+CHANGED: dict[str, tuple[Edit, str]] = {
+    "structure": (("struct DML_GATHER_", "struct DML_GATHER1_"), "syntax/structure"),
+    "a field less": (("  UINT IndexDimensions;\n", ""), "syntax/IndexDimensions"),
+    "a field more": (("  UINT Axis;\n", "  UINT Axis;\n  UINT Count;\n"), "syntax/Count"),
+    "no syntax block": (("struct DML_GATHER_OPERATOR_DESC", "class Gather"), "syntax"),
+    "order of the fields": ((re.compile(r"(  UINT Axis;\n)(.*\n)"), r"\2\1"), "syntax/order"),
+    "type in the syntax block": (("UINT Axis;", "UINT64 Axis;"), "syntax/Axis/type"),
+    "a section less": (("`Axis`\n\nType: UINT\n", ""), "member/Axis"),
+    "a section twice": (("`IndexDimensions`", "`Axis`"), "member/Axis#2"),
+    "type in the section": (AXIS_TYPE, "member/Axis/type"),
+    "a range opened": ((RANGE, "(0, InputTensor.DimensionCount)"), "member/Axis/range"),
+    "a range closed": ((RANGE, "[0, InputTensor.DimensionCount]"), "member/Axis/range"),
+    "another bound": ((RANGE, "[1, InputTensor.DimensionCount)"), "member/Axis/range"),
+    "a range lost": ((RANGE, "a range"), "member/Axis/range"),
+    "a level in a section": (("LEVEL_3_0, negative", "LEVEL_2_1, negative"), "member/IndicesTensor/levels"),
+    "introduction": (("introduced in DML_FEATURE_LEVEL_1", "introduced in DML_FEATURE_LEVEL_2"), "introduced-in"),
+    "introduction lost": (("introduced in DML_FEATURE_LEVEL_1_0", "there"), "introduced-in"),
+    "a row less": ((INPUT_ROW, ""), "table/4_1/InputTensor"),
+    "a row twice": ((INPUT_ROW, r"\g<0>\g<0>"), "table/4_1/InputTensor#2"),
+    "rows in another order": ((re.compile(r"(\| InputTensor .*\n)(.*\n)"), r"\2\1"), "table/4_1/row-order"),
+    "kind": (("InputTensor | Input", "InputTensor | Output"), "table/4_1/InputTensor/kind"),
     "counts": (
-        with_row(0, 1, dimension_counts=(4,)),
-        "table/3_0/IndicesTensor/dimension-counts",
+        ("IndicesTensor | Input | 1 to 8", "IndicesTensor | Input | 4"),
+        "table/4_1/IndicesTensor/dimension-counts",
     ),
-    "types": (with_row(1, 1, data_types=("INT32",)), "table/1_0/IndicesTensor/data-types"),
-    "a cell lost": (with_row(1, 1, data_types=None), "table/1_0/IndicesTensor/data-types"),
-    "an example less": (gather(examples=()), "example/1"),
-    "an attribute": (
-        with_example(attributes={**OTHER.examples[0].attributes, "Axis": value(1, 61)}),
-        "example/1/Axis",
-    ),
-    "sizes": (with_tensor(sizes=value([3], 62)), "example/1/InputTensor/Sizes"),
-    "a type in an example": (
-        with_tensor(data_type=value("FLOAT16", 62)),
-        "example/1/InputTensor/DataType",
-    ),
-    "a value": (with_tensor(values=value([1, 3], 63)), "example/1/InputTensor/values"),
-    "strides": (
-        with_tensor(properties={"Strides": value([1], 62)}),
-        "example/1/InputTensor/Strides",
-    ),
-    "pseudocode": (
-        gather(code_blocks=(CodeBlock("description", "output[i] = input[i]", "pseudocode", Place(5, 1)),)),
-        "code/description",
-    ),
-    "pseudocode lost": (gather(code_blocks=()), "code/description"),
+    "types": (behind("1_0 and above", "UINT32", "INT32"), "table/1_0/IndicesTensor/data-types"),
+    "a cell lost": (behind("1_0 and above", " UINT32 |", ""), "table/1_0/IndicesTensor/data-types"),
+    "an example less": ((re.compile(r"### Example .*\Z", re.DOTALL), ""), "example/1"),
+    "an example twice": ((re.compile(r"(### Example .*)\Z", re.DOTALL), r"\1\n\1"), "example/1#2"),
+    "an attribute": (("Axis: 2", "Axis: 1"), "example/1/Axis"),
+    "sizes": (("{1, 1, 3, 2}", "{3}"), "example/1/InputTensor/Sizes"),
+    "a type in an example": (("3, 2}, DataType:FLOAT32", "3, 2}, DataType:FLOAT16"), "example/1/InputTensor/DataType"),
+    "a value": (("{3, 4}, {5, 6}", "{3, 4}, {5, 7}"), "example/1/InputTensor/values"),
+    "strides": (("{1, 1, 3, 2},", "{1, 1, 3, 2}, Strides:{1, 1, 1, 1},"), "example/1/InputTensor/Strides"),
+    "pseudocode": (("input[indices[i]]", "input[i]"), "code/description"),
+    "pseudocode lost": (("```\noutput[i] = input[indices[i]]\n```\n", ""), "code/description"),
 }
 
 
-def differing(page: Page, other: Page = OTHER) -> list[str]:
-    """The subjects of what two pages do not say alike."""
-    return [difference.subject for difference in differences([page, other])]
+def differing(*pages: Page) -> list[str]:
+    """The subjects of what pages do not say alike."""
+    return [difference.subject for difference in differences(pages)]
 
 
-@pytest.mark.parametrize(("page", "subject"), CHANGED.values(), ids=CHANGED)
-def test_what_differs_is_told(page: Page, subject: str) -> None:
-    assert subject in differing(page)
-    assert sorted(differing(page)) == sorted(differing(OTHER, page))
-
-
-def test_a_page_agrees_with_itself_in_another_language() -> None:
-    translated = tuple(
-        table(
-            str(level_table.level),
-            [
-                translated_row(
-                    original.place.line,
-                    name,
-                    {"Input": "Eingabe", "Output": "Ausgabe"}[original.kind or ""],
-                    f"von {original.cells[2].text}",
-                    ", ".join(reversed(original.data_types or ())),
-                    originals=tuple(cell.text for cell in original.cells),
-                )
-                for name, original in zip(("инпут", "индекс", "аут"), level_table.rows, strict=True)
-            ],
-        )
-        for level_table in OTHER.tables
-    )
-    sentence = Quoted("Sammelt Elemente.", Place(4, 1), "Gathers elements.")
-    page = gather(
-        language="de-DE",
-        tables=translated,
-        code_blocks=(CodeBlock("description", "output[i]=input[indices[i]] // so", "pseudocode", Place(5, 1)),),
-        passages=(Passage("description", "sentence", sentence),),
-    )
-    assert differing(page) == []
+@pytest.mark.parametrize(("edit", "subject"), CHANGED.values(), ids=CHANGED)
+def test_what_differs_is_told(edit: Edit, subject: str) -> None:
+    page = gather(edit)
+    assert subject in differing(page, ONE)
+    assert sorted(differing(page, ONE)) == sorted(differing(ONE, page))
+    assert differing(page, page) == []
 
 
 @pytest.mark.parametrize(
-    "ranges",
-    [(interval("[0, InputTensor.DimensionCount-1]"),), (interval("[0 , InputTensor.DimensionCount)"),)],
-    ids=["the last one named", "white space"],
-)
-def test_one_range_in_two_spellings_is_the_same(ranges: tuple[PrintedInterval, ...]) -> None:
-    assert differing(with_axis(ranges=ranges)) == []
-
-
-def test_a_row_that_is_missing_is_no_other_order() -> None:
-    assert differing(with_rows(ROWS[1:])) == ["table/3_0/InputTensor"]
-
-
-def test_scraped_values_without_nesting_are_the_same() -> None:
-    assert differing(with_tensor(values=value([1, 2, 3, 4, 5, 6], 63))) == []
-
-
-def test_what_stands_under_a_lost_table_is_not_told_again() -> None:
-    assert differing(gather(tables=OTHER.tables[:1])) == ["table/1_0"]
-
-
-@pytest.fixture(params=["member", "example"])
-def doubled(request: pytest.FixtureRequest) -> Page:
-    makers: dict[str, Callable[[], Page]] = {
-        "member": lambda: gather(members=(*OTHER.members, FieldSection(quoted("Axis", 29), "UINT"))),
-        "example": lambda: gather(
-            examples=(*OTHER.examples, PageExample(1, None, {}, (), Place(70, 1), 71)),
+    "edits",
+    [
+        (),
+        ((RANGE, "[0, InputTensor.DimensionCount-1]"),),
+        ((RANGE, "[0 , InputTensor.DimensionCount)"),),
+        (("const DML_TENSOR_DESC *Input", "const DML_TENSOR_DESC* Input"),),
+        (("output[i] = input[indices[i]]", "output[i]=input[indices[i]] // so"),),
+        # Scraped values have lost their nesting.
+        (("{{{{1, 2}, {3, 4}, {5, 6}}}}", "{1, 2, 3, 4, 5, 6}"),),
+        # Another language.
+        (
+            ("What it does.", beside("Was er tut.", "What it does.")),
+            ("| InputTensor", f"| {beside('инпут', 'InputTensor')}"),
+            ("| Input ", f"| {beside('Eingabe', 'Input')} "),
+            ("| 1 to 8 |", f"| {beside('von 1 bis 8', '1 to 8')} |"),
+            ("UINT32, INT32, UINT64", "INT32, UINT64, UINT32"),
         ),
-    }
-    return makers[request.param]()
+    ],
+)
+def test_what_says_the_same_in_other_words_does_not_differ(edits: tuple[Edit, ...]) -> None:
+    assert differing(gather(*edits), ONE, TWO) == []
 
 
-def test_what_stands_twice_is_found(doubled: Page) -> None:
-    assert any(subject.endswith("#2") for subject in differing(doubled))
-    assert differing(doubled, doubled) == []
+def test_what_is_missing_is_told_once() -> None:
+    """A row is no other order, and what stands under a lost table is not told again."""
+    assert differing(gather((INPUT_ROW, "")), ONE) == ["table/4_1/InputTensor"]
+    assert differing(gather(table_at("1_0")), ONE) == ["table/1_0"]
 
 
-def test_types_are_compared_without_white_space() -> None:
-    tight = OTHER.declarations[0].type.replace(" *", "*")
-    page = with_part("declarations", 0, type=tight)
-    assert differing(page) == []
+def test_pages_are_compared_with_those_on_their_operator_in_the_order_given() -> None:
+    tile = page_of("TILE", path="tile.md")
+    odd = msgspec.structs.replace(tile, path="odd.md", introduced_in="2_0", availability=())
+    found = list(differences([tile, gather(AXIS_TYPE, path="a.md"), odd, ONE]))
+    assert [(one.operator, one.subject) for one in found] == [("TILE", "introduced-in"), ("GATHER", "member/Axis/type")]
+
+
+def test_what_most_pages_say_comes_first() -> None:
+    (difference,) = differences([gather(AXIS_TYPE, path="odd.md"), ONE, TWO])
+    assert [(version.value, version.paths) for version in difference.versions] == [
+        ("UINT", ("1.md", "2.md")),
+        ("INT", ("odd.md",)),
+    ]
+
+
+def test_a_page_without_a_table_is_one_difference_and_the_others_are_still_compared() -> None:
+    older, odd = gather(table_at("4_1"), path="older.md"), gather(("| 1 to 8 |", "| 4 |"), path="odd.md")
+    lacking, other = differences([older, ONE, TWO, odd])
+    assert (lacking.subject, other.subject) == ("table/4_1", "table/4_1/InputTensor/dimension-counts")
+    assert (lacking.versions[1].value, lacking.versions[1].paths) == ("not there", ("older.md",))
+    assert [version.paths for version in other.versions] == [("1.md", "2.md"), ("odd.md",)]
+
+
+def test_two_forms_of_one_page_differ_in_what_a_form_lacks() -> None:
+    folder = TESTS / "pages"
+    source, scraped = read_page(folder / "gather.en-US.md"), read_page(folder / "gather.zh-TW.txt")
+    assert differing(scraped, source) == ["syntax"]
+
+
+# The report of all checks
+
+
+def test_the_report_tells_what_each_page_is_and_counts_the_findings_of_all() -> None:
+    broken = gather(AXIS_TYPE, ("ms.contentlocale", "ms.date: 10/30/2020\nms.contentlocale"), path="broken.md")
+    report = check_pages([ONE, broken])
+    assert not report.ok
+    assert report.counts[str(Severity.ERROR)] == sum(f.severity is Severity.ERROR for f in report.findings) > 0
+    assert {f.path for f in report.findings} == {"broken.md"}
+    first, second = report.pages
+    assert (first.path, second.path, first.edition, second.edition) == ("1.md", "broken.md", None, "10/30/2020")
+    shown = first.language, first.levels, first.introduced_in, first.examples, first.digest
+    assert shown == ("en-US", ("4_1", "3_0", "2_1", "1_0"), "1_0", 1, ONE.digest)
+    assert msgspec.json.decode(msgspec.json.encode(report), type=type(report)) == report
+    assert check_pages([page_of("PICK")]).ok
+
+
+def test_of_very_many_findings_the_most_serious_are_listed_and_the_others_counted() -> None:
+    notes, errors = "\n\n".join(["TBD."] * MOST_FINDINGS), "\n\n".join(["DML_FEATURE_LEVEL_9_9."] * 20)
+    report = check_pages([gather(("## Examples", f"## Remarks\n\n{notes}\n\n{errors}\n\n## Examples"))])
+    *_, more = sorted(report.findings, key=lambda one: one.check == "more-findings")
+    assert (more.severity, len(report.findings)) == (Severity.NOTE, MOST_FINDINGS + 1)
+    assert "more findings, none more serious" in more.found
+    assert report.counts["error"] == 20

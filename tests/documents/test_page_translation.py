@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
-from page_factories import gather, quoted, table, translated_row
+from page_factories import level_row_of, page_of
 from pages_support import check_translation
 from places import TESTS
 
@@ -15,21 +16,20 @@ from dml_conformance.documents.check import translation
 from dml_conformance.documents.check.identifiers import likeness
 from dml_conformance.documents.check.model import Severity, checks
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import FieldSection, LevelRow, Page, Passage, Place, Quoted
+from dml_conformance.documents.read.model import FieldSection, Page, Passage, Place, Quoted
 
 PLACE = Place(7, 3)
 
 
-def page_of(
-    text: str,
-    original: str,
-    marked: tuple[str, ...] = (),
-    original_marked: tuple[str, ...] = (),
-    section: str = "members/Axis",
-    role: str = "sentence",
-) -> Page:
-    """A page with one piece of text."""
-    return gather(passages=(Passage(section, role, Quoted(text, PLACE, original, marked, original_marked)),))
+def page_with(*passages: Passage, **parts: Any) -> Page:
+    """The page on GATHER with other passages and parts."""
+    return msgspec.structs.replace(page_of("GATHER"), passages=passages, **parts)
+
+
+def page_on(shown: str, original: str, section: str = "members/Axis", role: str = "sentence") -> Page:
+    """A page with one piece of text, emphasised where it has guillemets."""
+    (text, marked), (of, originally) = emphasised(shown), emphasised(original)
+    return page_with(Passage(section, role, Quoted(text, PLACE, of, marked, originally)))
 
 
 def told(page: Page) -> list[tuple[str, str, str]]:
@@ -40,12 +40,6 @@ def told(page: Page) -> list[tuple[str, str, str]]:
 def emphasised(text: str) -> tuple[str, tuple[str, ...]]:
     """A text without its guillemets, and what stood between them."""
     return re.sub("[«»]", "", text), tuple(re.findall("«([^»]*)»", text))
-
-
-def page_on(shown: str, original: str) -> Page:
-    """A page with one piece of text, emphasised where it has guillemets."""
-    (text, marked), (of, originally) = emphasised(shown), emphasised(original)
-    return page_of(text, of, marked, originally)
 
 
 # Text and original: what a translator may do.
@@ -191,120 +185,111 @@ def test_what_must_be_kept_is_found_once_where_it_is_not(shown: str, original: s
     assert finding.severity is next(s.severity for s in checks().values() if s.name == f"translation-{check}")
 
 
-def test_several_transliterated_names_go_to_the_name_that_each_sounds_like() -> None:
-    page = page_of(
-        "Индицестенсор, инпуттенсор и аутпуттенсор",
-        "OutputTensor, IndicesTensor and InputTensor",
-        ("Индицестенсор", "инпуттенсор", "аутпуттенсор"),
-        ("OutputTensor", "IndicesTensor", "InputTensor"),
-    )
-    assert {(found, expected) for _, found, expected in told(page)} == {
-        ("Индицестенсор", "IndicesTensor"),
-        ("инпуттенсор", "InputTensor"),
-        ("аутпуттенсор", "OutputTensor"),
-    }
+@pytest.mark.parametrize(
+    ("shown", "original", "expected"),
+    [
+        # Transliterated names go to the name that each sounds like.
+        (
+            "«Индицестенсор», «инпуттенсор» и «аутпуттенсор»",
+            "«OutputTensor», «IndicesTensor» and «InputTensor»",
+            {
+                ("Индицестенсор", "IndicesTensor"),
+                ("инпуттенсор", "InputTensor"),
+                ("аутпуттенсор", "OutputTensor"),
+            },
+        ),
+        # A name that was cut is not taken for another one, nor is what is left of one.
+        (
+            "IndicesTensor und InputTensor",
+            "InputTensor.Sizes and IndicesTensor.Sizes",
+            {("InputTensor", "InputTensor.Sizes"), ("IndicesTensor", "IndicesTensor.Sizes")},
+        ),
+        (
+            "wie IndicesTensor",
+            "as InputTensor.Sizes and IndicesTensor.Sizes",
+            {("nothing", "InputTensor.Sizes"), ("IndicesTensor", "IndicesTensor.Sizes")},
+        ),
+    ],
+)
+def test_of_several_names_each_is_told_as_what_it_became(
+    shown: str, original: str, expected: set[tuple[str, str]]
+) -> None:
+    assert {(found, name) for _, found, name in told(page_on(shown, original))} == expected
 
 
 def test_the_same_fault_twice_in_a_section_has_two_ids() -> None:
-    piece = Quoted("инпуттенсор и инпуттенсор", PLACE, "InputTensor and InputTensor")
-    page = gather(passages=(Passage("remarks", "sentence", piece),))
+    page = page_on("инпуттенсор и инпуттенсор", "InputTensor and InputTensor", "remarks")
     first = "translation-name:GATHER:remarks/InputTensor"
     assert [finding.id for finding in check_translation(page)] == [first, f"{first}#2"]
 
 
-def test_a_name_in_a_cell_or_heading_is_an_error_where_it_is_a_warning_in_a_sentence() -> None:
-    in_cell = page_of("директмл. h", "directml.h", section="requirements", role="cell")
-    in_heading = page_of("Achse", "Axis", ("Achse",), ("Axis",), role="heading")
-    in_sentence = page_of("директмл. h", "directml.h", section="requirements")
-    (cell,), (heading,), (sentence,) = map(check_translation, (in_cell, in_heading, in_sentence))
-    assert (cell.check, cell.severity) == ("translation-cell-name", Severity.ERROR)
-    assert (heading.check, heading.found) == ("translation-cell-name", "Achse")
-    assert (sentence.check, sentence.severity) == ("translation-name", Severity.WARNING)
-
-
 @pytest.mark.parametrize(
-    ("role", "check", "severity"),
+    ("shown", "original", "role", "check", "severity", "found"),
     [
-        ("sentence", "translation-lost-text", Severity.WARNING),
-        ("heading", "translation-lost-text", Severity.WARNING),
-        ("cell", "translation-lost-cell", Severity.ERROR),
+        ("директмл. h", "directml.h", "cell", "cell-name", Severity.ERROR, "директмл. h"),
+        ("«Achse»", "«Axis»", "heading", "cell-name", Severity.ERROR, "Achse"),
+        ("директмл. h", "directml.h", "sentence", "name", Severity.WARNING, "директмл. h"),
+        ("", "The axis to gather along.", "sentence", "lost-text", Severity.WARNING, "nothing"),
+        ("", "The axis to gather along.", "heading", "lost-text", Severity.WARNING, "nothing"),
+        ("", "The axis to gather along.", "cell", "lost-cell", Severity.ERROR, "nothing"),
+        ("инпуттенсор " * 500, "InputTensor " * 500, "sentence", "too-long", Severity.NOTE, None),
     ],
 )
-def test_an_original_without_a_text_is_found(role: str, check: str, severity: Severity) -> None:
-    (finding,) = check_translation(page_of("", "The axis to gather along.", role=role))
-    assert (finding.check, finding.severity, finding.found) == (check, severity, "nothing")
-    assert finding.expected == "The axis to gather along."
+def test_what_a_cell_or_heading_lost_weighs_more_than_what_a_sentence_did(
+    shown: str, original: str, role: str, check: str, severity: Severity, found: str | None
+) -> None:
+    (finding,) = check_translation(page_on(shown, original, role=role))
+    assert (finding.check, finding.severity) == (f"translation-{check}", severity)
+    assert found is None or finding.found == found
+    assert shown or finding.expected == original
 
 
 ORIGINALS = ("InputTensor", "Input", "4 to 5", "FLOAT32, FLOAT16")
 
 
 def table_page(*cells: str, original: tuple[str, ...] = ORIGINALS) -> Page:
-    return page_with(translated_row(42, *cells, originals=original))
-
-
-def page_with(*rows: LevelRow) -> Page:
-    passages = tuple(Passage("support/3_0", "cell", cell) for row in rows for cell in row.cells)
-    return gather(tables=(table("3_0", rows, 40),), passages=passages)
+    row = level_row_of(42, *cells, originals=original)
+    table = next(table for table in page_of("GATHER").tables if table.level == "3_0")
+    passages = (Passage("support/3_0", "cell", cell) for cell in row.cells)
+    return page_with(*passages, tables=(msgspec.structs.replace(table, rows=(row,)),))
 
 
 @pytest.mark.parametrize(
-    "page",
+    ("kind", "counts", "types", "original"),
     [
-        table_page("InputTensor", "Eingabe", "4 bis 5", "FLOAT32, FLOAT16"),
-        table_page("InputTensor", "Input", "4, 5", "FLOAT16, FLOAT32"),
-        table_page("InputTensor", "Input", "4 až 5", "FLOAT32, FLOAT16"),
-        table_page(
-            "InputTensor",
-            "Optionale Eingabe",
-            *ORIGINALS[2:],
-            original=("InputTensor", "Optional input", *ORIGINALS[2:]),
-        ),
+        ("Eingabe", "4 bis 5", "FLOAT32, FLOAT16", "Input"),
+        ("Input", "4, 5", "FLOAT16, FLOAT32", "Input"),
+        ("Input", "4 až 5", "FLOAT32, FLOAT16", "Input"),
+        ("Optionale Eingabe", "4 to 5", "FLOAT32, FLOAT16", "Optional input"),
     ],
     ids=["translated", "as a list, in another order", "in words that are not known", "an input that is more"],
 )
-def test_a_row_that_means_the_same_is_no_finding(page: Page) -> None:
+def test_a_row_that_means_the_same_is_no_finding(kind: str, counts: str, types: str, original: str) -> None:
+    page = table_page("InputTensor", kind, counts, types, original=("InputTensor", original, *ORIGINALS[2:]))
     assert told(page) == []
 
 
+TYPES = "FLOAT32, FLOAT16"
+
+
 @pytest.mark.parametrize(
-    ("page", "check", "found", "expected"),
+    ("cells", "check", "found", "expected"),
     [
-        (table_page("инпуттенсор", *ORIGINALS[1:]), "translation-tensor", "инпуттенсор", "InputTensor"),
-        (table_page("InputTensor", "Ausgabe", *ORIGINALS[2:]), "translation-kind", "Ausgabe (Output)", "Input"),
-        (table_page("InputTensor", "Eimer", *ORIGINALS[2:]), "translation-kind-word", "Eimer", "a word for input"),
-        (
-            table_page("InputTensor", "Input", "4 to 6", ORIGINALS[3]),
-            "translation-dimension-counts",
-            "4 to 6",
-            "4 to 5",
-        ),
-        (
-            table_page("InputTensor", "Input", "4 až 6", ORIGINALS[3]),
-            "translation-dimension-counts",
-            "4 až 6",
-            "4 to 5",
-        ),
-        (
-            table_page(*ORIGINALS[:3], "FLOAT32, ЗНАЧЕНИЕМ"),
-            "translation-data-types",
-            "ЗНАЧЕНИЕМ",
-            "FLOAT16",
-        ),
-        (table_page(*ORIGINALS[:3], "FLOAT32"), "translation-data-types", "no FLOAT16", "FLOAT16"),
-        (
-            table_page(*ORIGINALS[:3], "FLOAT32, FLOAT16, INT8"),
-            "translation-data-types",
-            "INT8",
-            "no INT8",
-        ),
-        (table_page(*ORIGINALS[:3], ""), "translation-lost-cell", "nothing", "FLOAT32, FLOAT16"),
+        (("инпуттенсор", "Input", "4 to 5", TYPES), "tensor", "инпуттенсор", "InputTensor"),
+        (("InputTensor", "Ausgabe", "4 to 5", TYPES), "kind", "Ausgabe (Output)", "Input"),
+        (("InputTensor", "Eimer", "4 to 5", TYPES), "kind-word", "Eimer", "a word for input"),
+        (("InputTensor", "Input", "4 to 6", TYPES), "dimension-counts", "4 to 6", "4 to 5"),
+        (("InputTensor", "Input", "4 až 6", TYPES), "dimension-counts", "4 až 6", "4 to 5"),
+        (("InputTensor", "Input", "4 to 5", "FLOAT32, ЗНАЧЕНИЕМ"), "data-types", "ЗНАЧЕНИЕМ", "FLOAT16"),
+        (("InputTensor", "Input", "4 to 5", "FLOAT32"), "data-types", "no FLOAT16", "FLOAT16"),
+        (("InputTensor", "Input", "4 to 5", f"{TYPES}, INT8"), "data-types", "INT8", "no INT8"),
+        (("InputTensor", "Input", "4 to 5", ""), "lost-cell", "nothing", TYPES),
     ],
 )
-def test_every_cell_of_a_row_is_compared(page: Page, check: str, found: str, expected: str) -> None:
-    (finding,) = check_translation(page)
-    assert (finding.check, finding.found, finding.expected) == (check, found, expected)
-    assert finding.id.startswith(f"{check}:GATHER:3_0/InputTensor")
+def test_every_cell_of_a_row_is_compared(cells: tuple[str, ...], check: str, found: str, expected: str) -> None:
+    (finding,) = check_translation(table_page(*cells))
+    assert (finding.found, finding.expected) == (found, expected)
+    assert finding.id.startswith(f"translation-{check}:GATHER:3_0/InputTensor")
 
 
 @pytest.mark.parametrize(
@@ -320,47 +305,24 @@ def test_every_cell_of_a_row_is_compared(page: Page, check: str, found: str, exp
 )
 def test_the_type_of_a_field_is_compared_with_its_stars(text: str, faulty: bool) -> None:
     line = Quoted(text, PLACE, "Type: const DML_TENSOR_DESC*")
-    member = FieldSection(quoted("InputTensor", 6), text.partition(":")[2].strip(), line)
-    page = gather(members=(member,), passages=(Passage("members/InputTensor", "sentence", line),))
-    found = check_translation(page)
+    member = FieldSection(Quoted("InputTensor", PLACE), text.partition(":")[2].strip(), line)
+    found = check_translation(page_with(Passage("members/InputTensor", "sentence", line), members=(member,)))
     assert [finding.id for finding in found] == ["translation-type:GATHER:members/InputTensor"] * faulty
-
-
-def test_a_text_that_is_too_long_is_not_compared_and_that_is_said() -> None:
-    (finding,) = check_translation(page_of("инпуттенсор " * 500, "InputTensor " * 500))
-    assert finding.check == "translation-too-long"
-    assert finding.severity is Severity.NOTE
-
-
-def test_a_name_that_was_cut_is_not_taken_for_another_one() -> None:
-    page = page_of("IndicesTensor und InputTensor", "InputTensor.Sizes and IndicesTensor.Sizes")
-    assert {(found, expected) for _, found, expected in told(page)} == {
-        ("InputTensor", "InputTensor.Sizes"),
-        ("IndicesTensor", "IndicesTensor.Sizes"),
-    }
-
-
-def test_what_is_left_of_one_name_is_not_taken_for_another() -> None:
-    page = page_of("wie IndicesTensor", "as InputTensor.Sizes and IndicesTensor.Sizes")
-    assert {(found, expected) for _, found, expected in told(page)} == {
-        ("nothing", "InputTensor.Sizes"),
-        ("IndicesTensor", "IndicesTensor.Sizes"),
-    }
 
 
 def test_a_sentence_of_nothing_but_names_is_not_compared_name_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
     monkeypatch.setattr(translation, "likeness", lambda word, name: compared.append(word) or 0.0)
     names = [f"Input{chr(97 + n // 26)}{chr(97 + n % 26)}Tensor" for n in range(100)]
-    page = page_of(" ".join(f"слово{n}" for n in range(100)), " ".join(names), original_marked=tuple(names))
+    page = page_on(" ".join(f"слово{n}" for n in range(100)), "«" + "» «".join(names) + "»")
     assert len(check_translation(page)) >= 100
     assert len(compared) < 100 * 100
-    check_translation(page_of("слово и слово", "InputTensor", original_marked=("InputTensor",)))
+    check_translation(page_on("слово и слово", "«InputTensor»"))
     assert compared
 
 
 def test_a_page_without_an_original_has_no_findings() -> None:
-    assert check_translation(gather()) == []
+    assert check_translation(page_of("GATHER")) == []
 
 
 @pytest.mark.parametrize(
