@@ -1,4 +1,5 @@
-"""Whatever is done to a page, reading it gives a page or a `PageError`; every place of it is one in the file."""
+"""Whatever is done to a page, reading it gives a page or a `PageError`, and checking it ends; every place is one in the
+file."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pages_support import FRONT, OWN_PAGES, STRUCT, placed
 
+from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.read import PageError, parse_page
 from dml_conformance.documents.read.source import decode
 
@@ -27,11 +29,12 @@ SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, 
 
 
 def read(data: bytes) -> None:
-    """Read a page; every place is in the file, at what its item starts with."""
+    """Read a page and check it; every place is in the file, at what its item starts with."""
     try:
         page = parse_page(data, "page")
     except PageError:
         return
+    check_pages([page])
     lines = decode(data, "page").text.split("\n")
     for kind, start, place in placed(page):
         assert 1 <= place.line <= len(lines), kind

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 from dml_conformance.conformance.cli import COMMANDS, main
 from dml_conformance.conformance.cli.errors import Exit, explain
 from dml_conformance.conformance.cli.lazy import CommandLine
+from dml_conformance.conformance.cli.level_diff import level_diff
 from dml_conformance.conformance.cli.lines import complain
 from dml_conformance.documents.consistency import model
 from dml_conformance.spec.errata import errata
@@ -115,32 +116,26 @@ def test_check_as_json(folder: Path) -> None:
     result = invoke("check", "accepted.json", "rejected.json", "open.json", "--level", "3_0", "--format", "json")
     assert result.exit_code == Exit.NOT_CONFORMANT
     written = json.loads(result.stdout)
-    assert (written["format"], written["level"]) == (1, "3_0")
+    assert (written["format"], written["level"], written["spec"]) == (1, "3_0", "documented")
     assert written["summary"] == {"ACCEPT": 1, "REJECT": 1, "UNSPECIFIED": 1}
     accepted, rejected, left_open = (entry["operators"][0] for entry in written["files"])
-    assert accepted == {
-        "where": "",
-        "operator": "GATHER",
-        "decision": "ACCEPT",
-        "violations": [],
-        "errata": [],
-        "observations": [],
-    }
-    (violation,) = rejected["violations"]
-    assert violation == {
-        "rule": "GATHER.axis-range",
-        "category": "attributes",
-        "where": "desc.Axis",
-        "found": "5, InputTensor has 2 dimensions",
-        "says": rules()["GATHER.axis-range"].statement,
-        "remedy": rules()["GATHER.axis-range"].remedy,
-        "erratum": None,
-        "source": rules()["GATHER.axis-range"].source.url,
-    }
-    assert left_open["violations"][0]["erratum"] == "GATHER-8"
-    assert left_open["errata"] == [
-        {"id": "GATHER-8", "finding": errata()["GATHER-8"].finding, "reason": errata()["GATHER-8"].reason}
+    assert (accepted["operator"], accepted["decision"], accepted["violations"]) == ("GATHER", "ACCEPT", [])
+    rule, erratum = rules()["GATHER.axis-range"], errata()["GATHER-8"]
+    assert rejected["violations"] == [
+        {
+            "rule": rule.id,
+            "category": "attributes",
+            "where": "desc.Axis",
+            "found": "5, InputTensor has 2 dimensions",
+            "says": rule.statement,
+            "remedy": rule.remedy,
+            "erratum": None,
+            "source": rule.source.url,
+        }
     ]
+    assert left_open["violations"][0]["erratum"] == "GATHER-8"
+    assert left_open["errata"] == [{"id": "GATHER-8", "finding": erratum.finding, "reason": erratum.reason}]
+    assert left_open["observations"] == []
 
 
 def test_check_as_observed(folder: Path) -> None:
@@ -154,9 +149,6 @@ def test_check_as_observed(folder: Path) -> None:
     written = json.loads(invoke("check", "open.json", "--spec", "observed", "--format", "json").stdout)
     assert written["spec"] == "observed"
     assert written["files"][0]["operators"][0]["observations"] == [observation.as_json()]
-    documented = json.loads(invoke("check", "open.json", "--format", "json").stdout)
-    assert documented["spec"] == "documented"
-    assert documented["files"][0]["operators"][0]["observations"] == []
 
 
 def test_check_reads_a_model_and_says_what_it_skips(folder: Path) -> None:
@@ -217,23 +209,8 @@ def test_names_that_would_move_the_cursor_are_escaped(folder: Path) -> None:
     assert "\\x1b" in result.stderr
 
 
-GATHER_TEXT = json.dumps(ACCEPTED)
 # Of each kind one; `test_model_files` has the rest.
-NASTY: list[bytes] = [
-    b"",
-    b"\x00",
-    b"\xff",
-    GATHER_TEXT.encode("utf-16"),
-    b"9" * 100_000,
-    b"[" * 200_000,
-    b"/*",
-    b'{"type":"\\ud800"}',
-    b'{"type":"GATHER","desc":{"\\u0000":1}}',
-    b'{"dispatchables":{"\\u202e":{}}}',
-    b" " * (MAX_BYTES + 1),
-    GATHER_TEXT.replace("2", "99999999999999999999999").encode(),
-    GATHER_TEXT.encode() * 2,
-]
+NASTY: list[bytes] = [b"", b"\xff", b"[" * 200_000, b'{"dispatchables":{"\\u202e":{}}}', b" " * (MAX_BYTES + 1)]
 
 
 @pytest.mark.parametrize("data", NASTY, ids=[f"{i} {data[:20]!r}" for i, data in enumerate(NASTY)])
@@ -245,45 +222,18 @@ def test_bad_input_gets_one_clear_line(data: bytes, folder: Path) -> None:
     assert "internal error" not in line
 
 
-def test_random_damage_never_ends_in_a_traceback(folder: Path) -> None:
-    rng = random.Random(20)
-    text = json.dumps({"dispatchables": {"a": ACCEPTED, "b": REJECTED}}).encode()
-    for _ in range(400):
-        damaged = bytearray(text)
-        for _ in range(rng.randint(1, 4)):
-            where = rng.randrange(len(damaged))
-            kind = rng.randrange(3)
-            if kind == 0:
-                damaged[where] = rng.randrange(256)
-            elif kind == 1:
-                del damaged[where : where + rng.randint(1, 12)]
-            else:
-                damaged[where:where] = rng.choice((b"{", b"]", b'"', b"0", b"-", b"//", b"null", b"\\", b"1e5"))
-        (folder / "damaged.json").write_bytes(damaged)
-        result = invoke("check", "damaged.json")
-        assert result.exit_code in (Exit.NOT_CONFORMANT, Exit.BAD_INPUT, Exit.CONFORMANT), bytes(damaged)
-        assert "internal error" not in result.stderr
-        assert len(result.stderr.splitlines()) == (result.exit_code == Exit.BAD_INPUT), bytes(damaged)
-
-
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
         (("check",), "check: Missing argument"),
         (("check", "a.json", "--level", "9_9"), "there is no feature level '9_9'; expected one of 1_0, 2_0"),
-        (("check", "a.json", "--level", ""), "there is no feature level ''"),
         (("check", "a.json", "--format", "xml"), "'xml' is not one of 'text', 'json'"),
         (("check", "a.json", "--nope"), "No such option"),
         (("nope",), "No such command 'nope'; see 'dml-conformance --help'"),
-        (("--nope",), "No such option"),
         (("rules", "GEMMS"), "unknown operator 'GEMMS'; did you mean GEMM?"),
-        (("rules", "--category", "nope"), "'nope' is not one of"),
         (("spec", "nope"), "spec: No such command 'nope'; see 'dml-conformance spec --help'"),
-        (("spec", "diff", "2_1"), "Missing argument"),
-        (("spec", "diff", "2_1", "7_0"), "there is no feature level '7_0'"),
         (("completion", "tcsh"), "'tcsh' is not one of"),
         (("check", "."), ".: cannot be read: Is a directory"),
-        (("check", "\n"), "cannot be read: No such file or directory"),
         (("check", "x" * 5000), "cannot be read: File name too long"),
     ],
 )
@@ -295,38 +245,26 @@ def test_wrong_usage_gets_one_clear_line(args: tuple[str, ...], expected: str, f
 
 
 def test_operators() -> None:
-    """All of the header, with what is known of each and what is judged."""
+    """All of the header, with what is known of each, what is judged and what is left open."""
     lines = invoke("operators").stdout.splitlines()
     assert " ".join(lines[0].split()) == "operator introduced tables at facts decisions values summary"
     for line, spec in zip(lines[1:], operators().values(), strict=True):
         assert line.split()[:2] == [spec.name, spec.introduced_in.label]
         assert str(spec.facts.table_source) in line
         assert line.count("judged") == 2
-    written = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
-    assert [entry["operator"] for entry in written] == list(operators())
-    assert {entry["values"] for entry in written} == {"judged"}
-    reduce = next(entry for entry in written if entry["operator"] == "REDUCE")
-    assert (reduce["decisions"], reduce["left_open"]) == ("judged", [])
-    assert len(reduce["tables_by_function"]) == 12
-
-
-def test_operators_tells_what_is_left_open() -> None:
-    """Of UNFOLD three rules, each with its erratum; of GATHER it was observed what the library does."""
-    written = {
-        entry["operator"]: entry for entry in json.loads(invoke("operators", "--format", "json").stdout)["operators"]
-    }
-    unfold = written["UNFOLD"]
-    assert unfold["decisions"] == "judged, 3 open"
-    assert {left["erratum"] for left in unfold["left_open"]} == {"UNFOLD-1", "UNFOLD-2", "UNFOLD-5"}
-    for entry in written.values():
-        observed = [left["observed"] for left in entry["left_open"]]
-        assert (f"{observed.count(True)} observed" in entry["decisions"]) is any(observed)
-    assert any(left["observed"] for entry in written.values() for left in entry["left_open"])
-
-
-def test_tables_of_an_operator() -> None:
-    written = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
-    tile = next(entry for entry in written if entry["operator"] == "TILE")
+    entries = json.loads(invoke("operators", "--format", "json").stdout)["operators"]
+    written = {entry["operator"]: entry for entry in entries}
+    assert list(written) == list(operators())
+    assert {entry["values"] for entry in entries} == {"judged"}
+    assert (written["REDUCE"]["decisions"], written["REDUCE"]["left_open"]) == ("judged", [])
+    assert len(written["REDUCE"]["tables_by_function"]) == 12
+    assert written["UNFOLD"]["decisions"] == "judged, 3 open"
+    assert {left["erratum"] for left in written["UNFOLD"]["left_open"]} == {"UNFOLD-1", "UNFOLD-2", "UNFOLD-5"}
+    observed = {name: [left["observed"] for left in entry["left_open"]] for name, entry in written.items()}
+    assert any(map(any, observed.values()))
+    for name, of in observed.items():
+        assert (f"{of.count(True)} observed" in written[name]["decisions"]) is any(of)
+    tile = written["TILE"]
     assert tile["tables"]["3_1"]["InputTensor"]["dimension_counts"] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert "FLOAT64" not in tile["tables"]["4_1"]["OutputTensor"]["data_types"]
     assert [field["name"] for field in tile["fields"]] == ["InputTensor", "OutputTensor", "Repeats"]
@@ -385,15 +323,14 @@ def test_tables_are_plain_where_there_is_no_terminal() -> None:
         assert all(line == line.rstrip() for line in output.splitlines())
 
 
-@pytest.mark.parametrize("columns", ["1", "20", "60", "120"])
+@pytest.mark.parametrize("columns", ["1", "120"])
 def test_identifiers_stay_whole_in_any_width(columns: str) -> None:
     output = invoke("rules", env={"COLUMNS": columns}).stdout
     assert "…" not in output
     assert {line.split()[0] for line in output.splitlines() if not line.startswith(" ")} == {"rule", *rules()}
     if columns == "120":
         assert max(map(len, output.splitlines())) <= 120
-    words = " ".join(output.split())
-    assert "..." not in words
+    assert "..." not in output
 
 
 def test_spec_diff() -> None:
@@ -419,12 +356,6 @@ def test_spec_diff_is_the_other_way_round_downwards() -> None:
         return [mirrored(item) for item in value] if isinstance(value, list) else value
 
     assert mirrored(down["operators"]) == up["operators"]
-    changing = {name for name, spec in operators().items() if len(spec.tables) > 1 or spec.introduced_in > Level.L1_0}
-    assert {entry["operator"] for entry in up["operators"]} >= changing
-    (new,) = (entry for entry in up["operators"] if entry["operator"] == "GATHER_ND1")
-    assert new["exists"] == [False, True]
-    assert new["rules"]["removed"] == []
-    assert "GATHER_ND1.batch-sizes" in new["rules"]["added"]
 
 
 def test_spec_diff_of_equal_levels_and_of_one_operator() -> None:
@@ -432,26 +363,21 @@ def test_spec_diff_of_equal_levels_and_of_one_operator() -> None:
     assert invoke("spec", "diff", "1_0", "2_0", "--operator", "tile").stdout == "1_0 and 2_0 do not differ for TILE\n"
     written = json.loads(invoke("spec", "diff", "2_1", "3_1", "--operator", "TILE", "--format", "json").stdout)
     (tile,) = written["operators"]
-    assert tile["operator"] == "TILE"
-    assert tile["exists"] == [True, True]
+    assert (tile["operator"], tile["exists"]) == ("TILE", [True, True])
     assert tile["tensors"][0]["dimension_counts"] == {"added": [1, 2, 3, 5, 6, 7, 8], "removed": []}
     assert tile["tensors"][0]["data_types"] == {"added": [], "removed": []}
 
 
 def test_spec_diff_agrees_with_the_tables() -> None:
-    for first in Level:
-        for second in Level:
-            written = json.loads(invoke("spec", "diff", str(first), str(second), "--format", "json").stdout)
-            for name, spec in operators().items():
-                differs = any(entry["operator"] == name for entry in written["operators"])
-                tables = any(spec.table_at(first, of) != spec.table_at(second, of) for of in spec.variants)
-                rule_sets = [
-                    {rule.id for rule in spec.rules if rule.applies_at(level) and level >= spec.introduced_in}
-                    for level in (first, second)
-                ]
-                assert differs == (tables or rule_sets[0] != rule_sets[1]), (name, first, second)
-            if first == second:
-                assert written["operators"] == []
+    for first, second in product(Level, Level):
+        differing = {entry["operator"] for entry in level_diff(first, second, operators().values())["operators"]}
+        for name, spec in operators().items():
+            tables = any(spec.table_at(first, of) != spec.table_at(second, of) for of in spec.variants)
+            rule_sets = [
+                {rule.id for rule in spec.rules if rule.applies_at(level) and level >= spec.introduced_in}
+                for level in (first, second)
+            ]
+            assert (name in differing) == (tables or rule_sets[0] != rule_sets[1]), (name, first, second)
 
 
 def test_spec_check() -> None:
@@ -504,23 +430,16 @@ def test_version_and_help() -> None:
     assert "Usage: dml-conformance" in nothing.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str) -> None:
-    script = invoke("completion", shell).stdout
-    assert "_DML_CONFORMANCE_COMPLETE" in script
-    assert "dml-conformance" in script
-
-
 @pytest.mark.parametrize(
     ("words", "current", "expected"),
     [
         ("dml-conformance ", "sp", {"spec"}),
         ("dml-conformance check a.json --level ", "5", {"5_0", "5_1", "5_2"}),
         ("dml-conformance rules ", "gather_n", {"GATHER_ND", "GATHER_ND1"}),
-        ("dml-conformance spec diff 1_0 ", "6_", {"6_0", "6_1", "6_2", "6_3", "6_4"}),
     ],
 )
 def test_completion_answers(words: str, current: str, expected: set[str]) -> None:
+    assert "_DML_CONFORMANCE_COMPLETE" in invoke("completion", "bash").stdout
     env = {
         "_DML_CONFORMANCE_COMPLETE": "bash_complete",
         "COMP_WORDS": words + current,
@@ -588,11 +507,6 @@ def test_exit_codes_of_commands_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
     assert boom(monkeypatch, raising(SystemExit(1))).exit_code == 1
     assert boom(monkeypatch, lambda: None).exit_code == 0
     assert boom(monkeypatch, lambda: Exit.BROKEN).exit_code == 3
-
-
-def test_without_click_handling_exceptions_come_through() -> None:
-    with pytest.raises(click.UsageError):
-        main.main(["check"], standalone_mode=False)
 
 
 BAD_INPUT = (
