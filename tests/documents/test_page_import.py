@@ -230,18 +230,6 @@ def test_the_registry_says_what_our_own_pages_say() -> None:
     assert [path for path in unsaid if not meant.fullmatch(path)] == []
 
 
-def test_the_comparison_finds_what_is_changed() -> None:
-    """Each fact of a page counts: a changed one is told."""
-    (page,) = (page for page in imported(OWN) if page["path"].endswith("tile.md"))
-    known = len(compared([page])[0])
-    page["tables"][0]["rows"][0]["cells"][3]["text"] = "FLOAT32"
-    page["introduced_in"] = "2_0"
-    page["declarations"].reverse()
-    wrong = compared([page])[0]
-    assert len(wrong) == known + 3
-    assert any("TILE/table/4_1/InputTensor/data-types: ['FLOAT32']" in line for line in wrong)
-
-
 # --- the command --------------------------------------------------------------------------------------------------
 
 
@@ -262,14 +250,6 @@ def test_it_writes_by_the_published_schema(tmp_path: Path) -> None:
     assert not validator.is_valid(written)
 
 
-def test_what_is_written_can_be_read_back(tmp_path: Path) -> None:
-    target = tmp_path / "pages.json"
-    invoke(str(OWN), "-o", str(target))
-    collection = msgspec.json.decode(target.read_bytes(), type=PageCollection)
-    assert collection.to_json() == target.read_bytes()
-    assert [page.operator for page in collection.pages] == ["TILE", "TILE"]
-
-
 def test_what_cannot_be_read_does_not_keep_the_others_from_being_written(tmp_path: Path) -> None:
     target = tmp_path / "pages.json"
     (tmp_path / "noise.md").write_bytes(bytes(range(256)))
@@ -281,13 +261,3 @@ def test_what_cannot_be_read_does_not_keep_the_others_from_being_written(tmp_pat
     assert result.exit_code == Exit.BAD_INPUT
     assert len(result.stderr.splitlines()) == 3
     assert [page.operator for page in msgspec.json.decode(target.read_bytes(), type=PageCollection).pages] == ["TILE"]
-
-
-def test_another_file_is_not_replaced(tmp_path: Path) -> None:
-    target = tmp_path / "page.md"
-    target.write_text("# A page\n")
-    for more in ([], ["--replace"]):
-        result = invoke(str(OWN), "-o", str(target), *more)
-        assert result.exit_code == Exit.BAD_INPUT
-        assert target.read_text() == "# A page\n"
-    assert result.stderr == f"dml-conformance: {target}: is no JSON object; it is not replaced\n"

@@ -8,7 +8,7 @@ from pages_support import FRONT, STRUCT, at, beside, parsed
 from dml_conformance.documents.read import PageError
 from dml_conformance.documents.read.assemble import assemble
 from dml_conformance.documents.read.blocks import Contents, Heading, Piece, shown
-from dml_conformance.documents.read.model import Form, LevelTable, Page, PrintedInterval
+from dml_conformance.documents.read.model import Form, LevelTable, Page
 from dml_conformance.documents.read.source import PageText
 
 START = f"{FRONT}# DML_X_OPERATOR_DESC structure\n\nWords on it.\n\n"
@@ -64,30 +64,23 @@ def test_a_page_that_declares_two_structures_is_on_the_first() -> None:
     assert [block.role for block in page.code_blocks] == ["syntax", "syntax"]
 
 
-def test_a_title_of_the_first_level_need_not_name_the_structure() -> None:
-    page = parsed(f"{FRONT}# Tile, an operator\n\nWords.\n")
-    assert page.title.text == "Tile, an operator"
-    assert texts_in(page, "description") == ["Words."]
-
-
-def test_what_stands_before_any_heading() -> None:
-    assert sections_of(parsed(f"{FRONT}First of all.\n\n{MEMBERS}"), "First of all.") == ["description"]
-    # In text it is what the site puts above a page.
-    page = parsed("Learn / Windows.\nDML_X_OPERATOR_DESC structure\nWords.\n")
-    assert page.form is Form.TEXT
-    assert sections_of(page, "Learn / Windows.") == ["other"]
-    assert sections_of(page, "Words.") == ["description"]
-    # Unless that has no title.
-    page = parsed(f"First of all.\n\nSyntax\n\n{STRUCT}\n")
-    assert page.form is Form.TEXT
-    assert sections_of(page, "First of all.") == ["description"]
-
-
-def test_a_title_that_comes_late_ends_the_text_on_a_field() -> None:
-    page = parsed(f"{FRONT}{MEMBERS}# DML_X_OPERATOR_DESC structure\n\nMore words.\n\n```\nAxis * 2\n```\n")
-    assert sections_of(page, "More words.") == ["description"]
-    assert [quoted.text for quoted in page.members[0].text] == ["Words."]
-    assert [block.section for block in page.code_blocks] == ["description"]
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        (f"{FRONT}# Tile, an operator\n\nThese.\n", "description"),
+        (f"{FRONT}These.\n\n{MEMBERS}", "description"),
+        # In text what stands above the title is what the site puts there, unless the page has no title.
+        ("These.\nDML_X_OPERATOR_DESC structure\nWords.\n", "other"),
+        ("DML_X_OPERATOR_DESC structure\nThese.\n", "description"),
+        (f"These.\n\nSyntax\n\n{STRUCT}\n", "description"),
+        # A title that comes late ends the text on a field.
+        (f"{FRONT}{MEMBERS}# DML_X_OPERATOR_DESC structure\n\nThese.\n", "description"),
+        (f"{START}## Members\n\nThese.\n\n`Axis`\n\nType: UINT\n", "members"),
+        (f"{START}## Members\n\n`Axis`\n\nType: UINT\n\nThese.\n", "members/Axis"),
+    ],
+)
+def test_the_section_of_text_outside_of_any_other(text: str, section: str) -> None:
+    assert sections_of(parsed(text), "These.") == [section]
 
 
 def test_the_language_is_that_of_the_prose_not_of_the_tables() -> None:
@@ -223,35 +216,22 @@ def test_the_level_of_a_table_stands_in_its_heading_original_or_anchor(heading: 
 # Members
 
 
-def test_a_name_set_as_code_is_a_field_only_where_fields_are() -> None:
-    for section in ("availability", "tensor constraints", "examples", "remarks", "requirements", "see also"):
-        page = parsed(f"{START}{MEMBERS}## {section}\n\n`Axis`\n\nType: UINT\n\nMore.\n")
-        assert [member.name.text for member in page.members] == ["Axis"]
-        assert len(sections_of(page, "Axis")) == 2
-        assert sections_of(page, "Axis")[-1] == sections_of(page, "More.")[0]
-    page = parsed(f"{START}`Axis`\n\nIt is one of the fields.\n")
-    assert page.members == ()
-    assert texts_in(page, "description") == ["Words on it.", "Axis", "It is one of the fields."]
-
-
-def test_a_name_above_its_type_is_a_field_without_the_heading_of_all() -> None:
-    page = parsed(f"{START}## Syntax\n\n{SYNTAX}`Axis`\n\nType: UINT\n")
-    assert [(member.name.text, member.type) for member in page.members] == [("Axis", "UINT")]
-    page = parsed(f"{START}{SYNTAX}`Axis`\n\nType: UINT\n\n`Mode`\n")
-    assert [(member.name.text, member.type) for member in page.members] == [("Axis", "UINT"), ("Mode", None)]
-    page = parsed(f"{START}{SYNTAX}`Axis`\n")
-    assert page.members == ()
-
-
-def test_what_stands_before_the_first_field_and_under_a_field() -> None:
-    code = "```\nB.Sizes = A.Sizes\n```\n\n"
-    page = parsed(f"{START}## Members\n\nAll of them.\n\n{code}`Axis`\n\nType: UINT\n\nOn the axis.\n\n{code}")
-    assert sections_of(page, "All of them.") == ["members"]
-    assert sections_of(page, "On the axis.") == ["members/Axis"]
-    assert [(block.section, block.role) for block in page.code_blocks] == [
-        ("members", "formula"),
-        ("members/Axis", "formula"),
-    ]
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        *(
+            (f"{START}{MEMBERS}## {section}\n\n`Mode`\n\nType: UINT\n", [("Axis", "UINT")])
+            for section in ("availability", "tensor constraints", "examples", "remarks", "requirements", "see also")
+        ),
+        (f"{START}`Axis`\n\nIt is one of the fields.\n", []),
+        # A name above its type is a field without the heading of all.
+        (f"{START}## Syntax\n\n{SYNTAX}`Axis`\n\nType: UINT\n", [("Axis", "UINT")]),
+        (f"{START}{SYNTAX}`Axis`\n\nType: UINT\n\n`Mode`\n", [("Axis", "UINT"), ("Mode", None)]),
+        (f"{START}{SYNTAX}`Axis`\n", []),
+    ],
+)
+def test_a_name_set_as_code_is_a_field_only_where_fields_are(text: str, members: list[tuple[str, str | None]]) -> None:
+    assert [(member.name.text, member.type) for member in parsed(text).members] == members
 
 
 @pytest.mark.parametrize(
@@ -318,33 +298,34 @@ def test_code_loses_the_indentation_that_all_its_lines_share() -> None:
 # Examples
 
 
-def titles(page: Page) -> list[tuple[int, str | None]]:
-    return [(example.number, None if example.title is None else example.title.text) for example in page.examples]
-
-
-def test_a_title_is_that_of_the_next_call_only() -> None:
-    page = parsed(f"{START}## Examples\n\n### Example 1. Rows\n\n{CALL}{CALL}### Example 5. Columns\n\n{CALL}")
-    assert titles(page) == [(1, "Example 1. Rows"), (2, None), (5, "Example 5. Columns")]
-
-
-def test_the_heading_of_the_examples_is_the_title_of_none() -> None:
-    page = parsed(f"{START}{AVAILABILITY}## Examples\n\n{CALL}")
-    assert titles(page) == [(1, None)]
-    assert sections_of(page, "Examples") == ["examples"]
-
-
-@pytest.mark.parametrize("heading", ["## Examples\n\n", ""])
-def test_titles_may_be_of_the_same_rank_as_sections(heading: str) -> None:
-    """Also where there is no heading over them."""
-    page = parsed(f"{START}{MEMBERS}{heading}## Example 1. Rows\n\n{CALL}## Example 2. Columns\n\n{CALL}")
-    assert titles(page) == [(1, "Example 1. Rows"), (2, "Example 2. Columns")]
-    assert sections_of(page, "Example 2. Columns") == ["examples"]
-
-
-@pytest.mark.parametrize("section", ["Tensor constraints", "Remarks", "Availability"])
-def test_a_call_outside_the_examples_has_no_title(section: str) -> None:
-    page = parsed(f"{START}## {section}\n\n### Example 7. Rows\n\n{CALL}")
-    assert titles(page) == [(1, None)]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # It is that of the next call only.
+        (
+            f"## Examples\n\n### Example 1. Rows\n\n{CALL}{CALL}### Example 5. Columns\n\n{CALL}",
+            [(1, "Example 1. Rows"), (2, None), (5, "Example 5. Columns")],
+        ),
+        # The heading of all examples is the title of none.
+        (f"{AVAILABILITY}## Examples\n\n{CALL}", [(1, None)]),
+        # It may be of the same rank as sections, also where there is no heading over them.
+        *(
+            (
+                f"{MEMBERS}{heading}## Example 1. Rows\n\n{CALL}## Example 2. Columns\n\n{CALL}",
+                [(1, "Example 1. Rows"), (2, "Example 2. Columns")],
+            )
+            for heading in ("## Examples\n\n", "")
+        ),
+        # A call outside the examples has none.
+        *(
+            (f"## {section}\n\n### Example 7. Rows\n\n{CALL}", [(1, None)])
+            for section in ("Tensor constraints", "Remarks", "Availability")
+        ),
+    ],
+)
+def test_the_title_of_an_example(text: str, expected: list[tuple[int, str | None]]) -> None:
+    examples = parsed(START + text).examples
+    assert [(example.number, example.title and example.title.text) for example in examples] == expected
 
 
 @pytest.mark.parametrize(
@@ -461,20 +442,6 @@ def test_a_table_without_rows() -> None:
     assert (table.columns, table.rows) == (USUAL, ())
 
 
-def test_a_further_column_may_come_first() -> None:
-    table = table_of(("Remark", *HEADER), ("(a)", "A", "Input", "4", "INT8"))
-    assert table.columns == ("other", *USUAL)
-
-
-@pytest.mark.parametrize("number", [1, 4, 5])
-def test_further_columns_are_of_another_kind(number: int) -> None:
-    further = tuple(f"Q{n}" for n in range(number))
-    table = table_of((*HEADER, *further), ("A", "Input", "4", "INT8", *further))
-    assert table.columns == (*USUAL, *("other",) * number)
-    (row,) = table.rows
-    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Input", (4,), ("INT8",))
-
-
 @pytest.mark.parametrize(
     ("header", "columns"),
     [
@@ -484,31 +451,23 @@ def test_further_columns_are_of_another_kind(number: int) -> None:
         (("Q", "Tensor", "R", "S"), ("kind", "tensor", "dimension_counts", "data_types")),
         (("Q", "R", "S", "T"), USUAL),
         (("Kind", "Tensor", "Supported data types", "Supported dimension counts"), (*USUAL[1::-1], *USUAL[:1:-1])),
+        # Of headers of which two say the same none is believed.
+        (("Tensor", "Tensor", *HEADER[2:]), USUAL),
+        (("Kind", "Kind", *HEADER[2:]), USUAL),
+        (("Supported data types", "Kind", "Supported dimension counts", "Supported data types"), USUAL),
+        # Further columns are of another kind.
+        (("Remark", *HEADER), ("other", *USUAL)),
+        *(((*HEADER, *"QRSTU"[:more]), (*USUAL, *("other",) * more)) for more in (1, 4, 5)),
     ],
 )
 def test_columns_without_a_known_header_hold_what_the_others_do_not(
     header: tuple[str, ...], columns: tuple[str, ...]
 ) -> None:
-    cells = {"tensor": "A", "kind": "Output", "dimension_counts": "2 to 3", "data_types": "INT8"}
+    cells = {"tensor": "A", "kind": "Output", "dimension_counts": "2 to 3", "data_types": "INT8", "other": "Q"}
     table = table_of(header, tuple(cells[name] for name in columns))
     assert table.columns == columns
     (row,) = table.rows
     assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Output", (2, 3), ("INT8",))
-
-
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("Tensor", "Tensor", *HEADER[2:]),
-        ("Kind", "Kind", *HEADER[2:]),
-        ("Supported data types", "Kind", "Supported dimension counts", "Supported data types"),
-    ],
-)
-def test_headers_of_which_two_say_the_same_are_not_believed(header: tuple[str, ...]) -> None:
-    table = table_of(header, ("A", "Output", "4", "INT8"))
-    assert table.columns == USUAL
-    (row,) = table.rows
-    assert (row.tensor, row.kind, row.dimension_counts, row.data_types) == ("A", "Output", (4,), ("INT8",))
 
 
 def test_cells_are_lost_at_the_end_where_neither_text_nor_original_is_left() -> None:
@@ -551,12 +510,6 @@ def test_counts_that_do_not_read_are_told_with_their_place(cell: str, fragment: 
 # --- Intervals in the text on a field: which brackets are one, and what belongs to it
 
 
-def written(interval: PrintedInterval) -> str:
-    """An interval as mathematics writes it."""
-    opening, closing = "[" if interval.low_closed else "(", "]" if interval.high_closed else ")"
-    return f"{opening}{interval.low}, {interval.high}{closing}"
-
-
 @pytest.mark.parametrize(
     ("text", "intervals"),
     [
@@ -589,5 +542,5 @@ def written(interval: PrintedInterval) -> str:
 def test_intervals_in_the_text_on_a_field(text: str, intervals: list[str]) -> None:
     page = f"{FRONT}## Members\n\n`Axis`\n\n{text}\n"
     found = parsed(page).members[0].ranges
-    assert [written(interval) for interval in found] == intervals
+    assert [interval.text for interval in found] == intervals
     assert [at(page, interval.place)[0] for interval in found] == [interval[0] for interval in intervals]

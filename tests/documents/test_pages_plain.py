@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from pages_support import OWN, STRUCT, at, parsed
+from pages_support import STRUCT, at, parsed
 
-from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.blocks import Code, Heading
+from dml_conformance.documents.read.blocks import Code
 from dml_conformance.documents.read.model import LevelTable, Page
 from dml_conformance.documents.read.plain import read_plain
 from dml_conformance.documents.read.source import PageText
@@ -43,11 +42,6 @@ def after_members(text: str) -> list[tuple[str, str, str]]:
 # Title, structure and fields
 
 
-def test_the_title_is_the_line_that_names_the_structure() -> None:
-    page = read_page(OWN / "gather.zh-TW.txt")
-    assert page.title.text == "DML_GATHER_OPERATOR_DESC結構 (directml.h)"
-
-
 def test_a_structure_that_is_printed_again_further_down_is_not_the_declaration() -> None:
     older = STRUCT.replace("Axis", "Dimension")
     page = parsed(f"{WHOLE}Remarks\nIt was once declared so:\n{older}\n")
@@ -59,15 +53,6 @@ def test_a_structure_that_is_cut_off_after_its_brace() -> None:
     page = parsed(f"{TITLE}\nSyntax\nstruct DML_X_OPERATOR_DESC\n{{\nMembers\n{FIELDS}\n")
     assert [block.text for block in page.code_blocks] == ["struct DML_X_OPERATOR_DESC\n{"]
     assert len(page.members) == 3
-
-
-def test_fields_that_follow_the_structure_at_once() -> None:
-    page = parsed(f"{TITLE}\n{STRUCT}\n{FIELDS}\n")
-    assert [(member.name.text, member.type) for member in page.members] == [
-        ("InputTensor", "const DML_TENSOR_DESC *"),
-        ("OutputTensor", "const DML_TENSOR_DESC *"),
-        ("Axis", "UINT"),
-    ]
 
 
 def test_a_declared_field_without_a_type_line() -> None:
@@ -85,15 +70,6 @@ def test_a_name_that_comes_again_does_not_start_its_field_anew(start: str) -> No
     page = parsed(f"{start}struct DML_X_OPERATOR_DESC {{ UINT Axis; }};\nMembers\nAxis\nType: UINT\nWords.\nAxis")
     assert [member.name.text for member in page.members] == ["Axis"]
     assert [text.text for text in page.members[0].text] == ["Words.", "Axis"]
-
-
-def test_a_page_without_fields_has_no_section_on_them() -> None:
-    page = parsed(f"Documentation\n{TITLE}\nWhat it does.\n")
-    assert outline(page) == [
-        ("other", "sentence", "Documentation"),
-        ("title", "heading", TITLE),
-        ("description", "sentence", "What it does."),
-    ]
 
 
 def test_a_line_with_bars_above_the_title_is_no_table() -> None:
@@ -124,17 +100,10 @@ def test_a_page_whose_start_is_lost(text: str, first: tuple[str, str, str], lead
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
-def test_a_page_that_ends_with_the_row_of_a_table(end: str) -> None:
+def test_a_page_that_ends_with_the_row_of_a_table_or_with_code(end: str) -> None:
+    assert after_members(f"Remarks\nx = {{1}}{end}")[-1] == ("remarks", "other", "x = {1}")
     (table,) = parsed(f"{WHOLE}{SUPPORT}InputTensor Input 4 FLOAT32\nOutputTensor Output 4 FLOAT32{end}").tables
     assert [row.tensor for row in table.rows] == ["InputTensor", "OutputTensor"]
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
-def test_a_page_that_ends_with_code(end: str) -> None:
-    assert after_members(f"Remarks\nx = {{1}}{end}") == [
-        ("remarks", "heading", "Remarks"),
-        ("remarks", "other", "x = {1}"),
-    ]
 
 
 def test_a_line_at_the_end_of_a_page_is_a_heading_of_nothing() -> None:
@@ -180,15 +149,21 @@ def test_a_table_with_bars_ends_where_they_do(rows: str) -> None:
     assert found[-2:] == [("support", "cell", "FLOAT32"), ("support", "sentence", "It needs Windows 10.")]
 
 
-def test_a_row_that_lost_its_bars() -> None:
-    tables = parsed(f"{WHOLE}{SUPPORT}{BARRED}\nOutputTensor Output 4 INT8\n").tables
-    rows = [(row.tensor, row.kind, row.data_types) for table in tables for row in table.rows]
-    assert rows == [("InputTensor", "Input", ("FLOAT32",)), ("OutputTensor", "Output", ("INT8",))]
-
-
-def test_the_heading_of_the_next_level_ends_a_table() -> None:
-    page = parsed(f"{WHOLE}{SUPPORT}DML_FEATURE_LEVEL_3_0 and above\n{ROW}\n{LEVEL} (Windows 10)\n{ROW}\n")
-    assert [(table.level, len(table.rows)) for table in page.tables] == [("3_0", 1), ("2_1", 1)]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # A row that lost its bars.
+        (f"{BARRED}\nOutputTensor Output 4 INT8\n", [(None, ["InputTensor"]), (None, ["OutputTensor"])]),
+        # The heading of the next level ends a table.
+        (
+            f"DML_FEATURE_LEVEL_3_0 and above\n{ROW}\n{LEVEL} (Windows 10)\n{ROW}\n",
+            [("3_0", ["InputTensor"]), ("2_1", ["InputTensor"])],
+        ),
+    ],
+)
+def test_where_tables_end(text: str, expected: list[tuple[str | None, list[str]]]) -> None:
+    tables = parsed(f"{WHOLE}{SUPPORT}{text}").tables
+    assert [(table.level, [row.tensor for row in table.rows]) for table in tables] == expected
 
 
 @pytest.mark.parametrize(
@@ -258,29 +233,33 @@ def values(page: Page) -> list[tuple[int, dict[str, object], list[object]]]:
     ]
 
 
-def test_calls_without_a_line_between_them() -> None:
-    page = parsed(f"{WHOLE}Examples\n{call(0, 5)}{call(1, 6)}{call(2, 7)}")
-    assert values(page) == [
-        (1, {"Axis": 0}, [[5], [5]]),
-        (2, {"Axis": 1}, [[6], [6]]),
-        (3, {"Axis": 2}, [[7], [7]]),
-    ]
-
-
-def test_attributes_after_the_tensors_of_a_call() -> None:
-    code = "InputTensor: (Sizes:{5})\nAxis: 0\nOutputTensor: (Sizes:{5})\nMode: 1\n"
-    page = parsed(f"{WHOLE}Examples\n{code}")
-    assert values(page) == [(1, {"Axis": 0, "Mode": 1}, [[5], [5]])]
-
-
-def test_a_data_type_is_the_value_of_an_attribute() -> None:
-    page = parsed(f"{WHOLE}Examples\nExample 1\nValueDataType: FLOAT32\nInputTensor: (Sizes:{{5}})\n")
-    assert values(page) == [(1, {"ValueDataType": "FLOAT32"}, [[5]])]
-
-
-def test_an_attribute_that_comes_twice_before_the_tensors_starts_no_call() -> None:
-    page = parsed(f"{WHOLE}Examples\n{call(0, 5)}Axis: 1\n{call(2, 6)}")
-    assert values(page) == [(1, {"Axis": 0}, [[5], [5]]), (2, {"Axis": 2}, [[6], [6]])]
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        # Calls without a line between them.
+        (
+            f"{call(0, 5)}{call(1, 6)}{call(2, 7)}",
+            [(1, {"Axis": 0}, [[5], [5]]), (2, {"Axis": 1}, [[6], [6]]), (3, {"Axis": 2}, [[7], [7]])],
+        ),
+        # Attributes after the tensors.
+        (
+            "InputTensor: (Sizes:{5})\nAxis: 0\nOutputTensor: (Sizes:{5})\nMode: 1\n",
+            [(1, {"Axis": 0, "Mode": 1}, [[5], [5]])],
+        ),
+        # A data type as the value of an attribute.
+        (
+            "Example 1\nValueDataType: FLOAT32\nInputTensor: (Sizes:{5})\n",
+            [(1, {"ValueDataType": "FLOAT32"}, [[5]])],
+        ),
+        # An attribute that comes twice before the tensors starts no call.
+        (
+            f"{call(0, 5)}Axis: 1\n{call(2, 6)}",
+            [(1, {"Axis": 0}, [[5], [5]]), (2, {"Axis": 2}, [[6], [6]])],
+        ),
+    ],
+)
+def test_where_calls_start_and_end(code: str, expected: list[tuple[int, dict[str, object], list[object]]]) -> None:
+    assert values(parsed(f"{WHOLE}Examples\n{code}")) == expected
 
 
 def test_a_figure_in_the_text_on_a_field_is_no_example() -> None:
@@ -340,11 +319,6 @@ def headings(*parts: str) -> list[tuple[str, str]]:
 def guessed(*parts: str) -> list[tuple[str, str]]:
     """Those headings whose words are in no table: all such words here start with `Qaybta`."""
     return [(section, text) for section, text in headings(*parts) if text.startswith("Qaybta")]
-
-
-def sentences(*parts: str, role: str = "sentence") -> list[str]:
-    page = parsed("\n".join(parts))
-    return [passage.quoted.text for passage in page.passages if passage.role == role]
 
 
 # Headings
@@ -417,24 +391,6 @@ def test_a_sentence_above_an_example_is_not_its_title() -> None:
     ]
 
 
-def test_a_title_that_has_no_number_is_one_of_an_example_where_the_examples_have_a_heading() -> None:
-    page = parsed("\n".join((TITLE, STRUCT, FIELD, "Examples", "Qaybta", EXAMPLE)))
-    assert [example.title and example.title.text for example in page.examples] == ["Qaybta"]
-
-
-def test_levels_of_headings() -> None:
-    text = "\n".join((TITLE, "Syntax", STRUCT, FIELD, "Examples", "Example 1. Short", EXAMPLE, "Tensor support", TABLE))
-    found = [block for block in read_plain(PageText(text)).blocks if isinstance(block, Heading)]
-    assert [(heading.level, heading.piece.text) for heading in found] == [
-        (1, TITLE),
-        (2, "Syntax"),
-        (2, "Examples"),
-        (3, "Example 1. Short"),
-        (2, "Tensor support"),
-        (3, LEVEL_HEADING),
-    ]
-
-
 def test_a_call_that_follows_another_after_a_blank_line() -> None:
     second = EXAMPLE.replace("7, 8, 9", "1, 2, 3")
     text = "\n".join((TITLE, STRUCT, FIELD, "Examples", "", EXAMPLE, "", second, "", SINCE))
@@ -491,12 +447,6 @@ def test_items_start_after_their_marker_and_go_on_in_the_next_line(marker: str) 
         ("item", "The sizes A sentence."),
     ]
     assert [at(text, quoted.place).split()[1] for quoted in page.constraints] == ["types", "sizes"]
-
-
-@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
-def test_every_line_is_read_once_whether_or_not_the_last_one_ends(end: str) -> None:
-    page = parsed(f"{TITLE}\nA sentence.{end}")
-    assert [passage.quoted.text for passage in page.passages] == [TITLE, "A sentence."]
 
 
 # Tables
@@ -572,13 +522,6 @@ def test_a_row_of_a_table_of_no_level(line: str, tensor: str, types: tuple[str, 
     assert [(row.tensor, row.data_types) for row in found.rows] == [(tensor, types)]
 
 
-def test_a_table_of_no_level_can_have_its_types_in_the_middle() -> None:
-    header = "Tensor | Supported data types | Supported dimension counts"
-    (found,) = parsed(f"{TITLE}\n{STRUCT}\n{FIELD}\nTensor support\n{header}\nA | FLOAT32, FLOAT16 | 4\n").tables
-    assert found.columns == ("tensor", "data_types", "dimension_counts")
-    assert [(row.data_types, row.dimension_counts) for row in found.rows] == [(("FLOAT32", "FLOAT16"), (4,))]
-
-
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -586,17 +529,13 @@ def test_a_table_of_no_level_can_have_its_types_in_the_middle() -> None:
         "One of these: FLOAT32 | FLOAT16",
         "It holds FLOAT32 or FLOAT16",
         "It holds FLOAT32, a real number",
+        "It must be UINT32.",
+        "Both take FLOAT32, FLOAT16.",
+        "Принимает INT8.",
         "It holds " + "what no name of a tensor would be long enough for, " * 3 + "FLOAT32",
     ],
-    ids=["starts-with-them", "after-a-colon", "other-words-between", "other-words-after", "long"],
 )
 def test_prose_that_names_data_types_is_no_row(sentence: str) -> None:
-    assert sentences(TITLE, STRUCT, "Axis\nType: UINT", sentence, role="cell") == []
-    assert sentences(TITLE, STRUCT, "Axis\nType: UINT", sentence)[-1] == sentence
-
-
-@pytest.mark.parametrize("sentence", ["It must be UINT32.", "Both take FLOAT32, FLOAT16.", "Принимает INT8."])
-def test_a_sentence_that_ends_in_data_types_is_no_row(sentence: str) -> None:
-    page = parsed("\n".join((TITLE, "Syntax", STRUCT, "Members", "Axis", "Type: UINT", sentence)))
+    page = parsed(f"{TITLE}\n{STRUCT}\nAxis\nType: UINT\n{sentence}\n")
     assert page.tables == ()
-    assert [text.text for text in page.members[0].text] == [sentence]
+    assert (page.passages[-1].role, page.passages[-1].quoted.text) == ("sentence", sentence)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 from directml_fakes import library_or_skip, tile
@@ -21,11 +20,9 @@ from dml_conformance.conformance.audit import audit as audit_module
 from dml_conformance.conformance.audit.audit import Audit, AuditError, AuditPart, Standing, audit
 from dml_conformance.conformance.audit.tables import Ask, Aspect, TableFindings, hold_tables
 from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.cli.audit import audit_command
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.divergences import divergences
-from dml_conformance.spec.forms import desc_from_json, desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorDesc, slots
@@ -227,6 +224,7 @@ def test_a_library_that_answers_open_questions_otherwise_than_before(few_boundar
     assert row.left_open == {"accept": row.standings[Standing.LEFT_OPEN]}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", [known for known, d in divergences().items() if LEVEL.label in d.libraries])
 def test_a_divergence_that_has_gone(name: str, few_boundaries: None) -> None:
     found = audited(FakeLibrary(without=(name,)), cases=0)
@@ -420,9 +418,7 @@ def test_the_command_lists_what_is_new_and_what_has_gone(few_boundaries: None, m
     library.shows.append(divergences()["DIV-strided-size-in-32-bits"])
     result = run(monkeypatch=monkeypatch, library=library)
     assert result.exit_code == Exit.NOT_CONFORMANT
-    new = result.stdout.index("NEW: GATHER: the specification says ACCEPT, the library's answer is reject; ")
-    shown = result.stdout[new:].splitlines()[1]
-    assert desc_to_json(desc_from_json(json.loads(shown)))["desc"]["InputTensor"]["Sizes"] == [3]
+    assert "NEW: GATHER: the specification says ACCEPT, the library's answer is reject; " in result.stdout
     assert "NEW: DIV-strided-size-in-32-bits is on record for 5_0, 5_2, and shows at 6_2 as well" in result.stdout
     assert "GONE: DIV-tile-float64 is on record for 6_2, and does not show any more" in result.stdout
     share = result.stdout.splitlines()[-1].rpartition(": ")[2]
@@ -431,21 +427,11 @@ def test_the_command_lists_what_is_new_and_what_has_gone(few_boundaries: None, m
 
 def test_the_command_for_programs(few_boundaries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeLibrary(but=gathers_over_two, without=("DIV-tile-float64",))
-    written = json.loads(
-        run("--format", "json", "--cases", str(SEVERAL_EACH), monkeypatch=monkeypatch, library=library).stdout
-    )
-    assert (written["format"], written["ok"], written["gone"], written["unexpected"]) == (
-        1,
-        False,
-        ["DIV-tile-float64"],
-        [],
-    )
-    assert written["library"] == {
-        "name": "directml",
-        "device": "null device (full)",
-        "versions": {"directml": "made up"},
-        "level": "6_2",
-    }
+    result = run("--format", "json", "--cases", str(SEVERAL_EACH), monkeypatch=monkeypatch, library=library)
+    written = json.loads(result.stdout)
+    assert (written["format"], written["ok"], written["gone"]) == (1, False, ["DIV-tile-float64"])
+    assert written["unexpected"] == []
+    assert (written["library"]["name"], written["library"]["level"]) == ("directml", "6_2")
     assert sum(written["standings"].values()) == written["asked"]
     (new,) = written["new"]
     assert (new["operator"], new["specification"], new["answer"]) == ("GATHER", "ACCEPT", "reject")
@@ -473,34 +459,14 @@ def test_the_command_with_a_library_that_breaks_down(few_boundaries: None, monke
 
 def test_a_library_by_its_path(few_boundaries: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(OVERRIDE, "another")
-    result = run("--library", str(tmp_path), "--cases", "0", monkeypatch=monkeypatch, library=FakeLibrary())
+    library, options = FakeLibrary(), ("--cases", "0", "--operator", "gather_nd")
+    result = run("--library", str(tmp_path), *options, monkeypatch=monkeypatch, library=library)
+    assert library.asked[-1].operator == "GATHER_ND"
     assert result.exit_code == Exit.CONFORMANT
     both = CliRunner().invoke(main, ["spec", "audit", "--library", str(tmp_path), "--level", "6_2"])
     assert both.exit_code == Exit.BAD_INPUT
     assert "--library and --level exclude each other" in both.stderr
     assert CliRunner().invoke(main, ["spec", "audit", "--library", "nowhere"]).exit_code == Exit.BAD_INPUT
-
-
-def test_progress_without_a_terminal_is_a_line_now_and_then(
-    few_boundaries: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dml_conformance.reports.views.console.LINE_INTERVAL", 0.0)
-    result = run("--cases", "2", monkeypatch=monkeypatch, library=FakeLibrary())
-    assert "recorded: 1 descriptors\n" in result.stderr
-    assert "random: 2 of 2 descriptors\n" in result.stderr
-    assert "tables: 2 of 177 operators\n" in result.stderr
-    assert "random: " not in result.stdout
-
-
-def test_what_is_on_record_is_asked_whatever_operators_are_named(
-    few_boundaries: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-    for options in ((), ("--operator", "gather_nd")):
-        library = FakeLibrary()
-        assert run("--cases", "0", *options, monkeypatch=monkeypatch, library=library).exit_code == Exit.CONFORMANT
-        asked.append(len(library.asked))
-    assert asked[0] > asked[1] + 100
 
 
 @pytest.mark.parametrize("level", [Level.L5_0, Level.L6_2], ids=str)
@@ -509,12 +475,6 @@ def test_tables_of_named_operators_and_of_what_only_tables_show(level: Level, fe
     others = divergences()[SHOWN_BY_TABLES].operators if level is Level.L5_0 else ()
     assert [table.operator for table in found.tables] == ["TILE", *others]
     assert found.ok
-
-
-def test_the_default_is_what_the_documentation_promises() -> None:
-    (cases,) = (p for p in audit_command.params if p.name == "cases")
-    assert isinstance(cases, click.Option)
-    assert cases.default == 20_000
 
 
 # --- the real library ---------------------------------------------------------------------------------------------
