@@ -31,7 +31,7 @@ from dml_conformance.documents.errata import (
 from dml_conformance.documents.errata.forms import exhibit_sentences, listed
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import divergences
-from dml_conformance.spec.errata import Concern, Erratum, errata
+from dml_conformance.spec.errata import Concern, errata
 from dml_conformance.spec.examples import examples, illustrations
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
@@ -42,10 +42,6 @@ from dml_conformance.spec.validator import Outcome, decide
 
 EVERY = list(errata().values())
 KNOWN = {check for erratum in EVERY for check in erratum.checks}
-
-
-def by_id(erratum: Erratum) -> str:
-    return erratum.id
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +60,11 @@ def invoke(*args: str) -> Result:
 # --- what is stated -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("erratum", EVERY, ids=by_id)
-def test_place_and_proposal_are_short_texts(erratum: Erratum) -> None:
-    assert erratum.place
-    assert not erratum.place.endswith(".")
-    assert erratum.proposal[0].isupper()
-    assert erratum.proposal.endswith(".")
-    assert erratum.proposal.isascii()
-    assert len(erratum.proposal) < 300
-    assert erratum.proposal not in (erratum.finding, erratum.reason)
+def test_place_and_proposal_are_short_texts() -> None:
+    for erratum in EVERY:
+        assert re.search(r"[^.]\Z", erratum.place), erratum.id
+        assert re.fullmatch(r"[A-Z][ -~]{1,298}\.", erratum.proposal), erratum.id
+        assert erratum.proposal not in (erratum.finding, erratum.reason)
 
 
 @pytest.mark.parametrize("name", ["GATHER_ND-1", "GATHER_ND1-1"])

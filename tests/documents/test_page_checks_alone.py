@@ -225,6 +225,8 @@ FAULTS: list[tuple[str, str, tuple[Edit, ...]]] = [
         (("UINT Axis;\n  UINT IndexDimensions;", "UINT IndexDimensions;\n  UINT Axis;"),),
     ),
     ("registry-field-type:Axis", "GATHER", (("UINT Axis;", "INT Axis;"),)),
+    ("registry-field-type:InputTensor", "GATHER", (("  const DML_TENSOR_DESC *I", "  DML_TENSOR_DESC *I"),)),
+    ("registry-field-type:InputTensor", "GATHER", (("  const DML_TENSOR_DESC *I", "  const DML_TENSOR_DESC I"),)),
     (
         "registry-introduction:level",
         "GATHER",

@@ -10,15 +10,17 @@ from pages_support import FRONT, STRUCT, at, parsed
 
 from dml_conformance.documents.read.model import Page, PageExample
 
+HEAD = f"{FRONT}# DML_X_OPERATOR_DESC\n\n```\n{STRUCT}\n```\n\n## Examples\n\n```\n"
+
 
 def with_example(code: str) -> Page:
-    return parsed(f"{FRONT}# DML_X_OPERATOR_DESC\n\n```\n{STRUCT}\n```\n\n## Examples\n\n```\n{code}\n```\n")
+    return parsed(f"{HEAD}{code}\n```\n")
 
 
 def example(code: str) -> PageExample:
-    page, found = page_with(code)
+    page = with_example(code)
     assert page.problems == ()
-    return found
+    return only_example(page)
 
 
 @pytest.mark.parametrize(
@@ -68,19 +70,6 @@ def test_values_of_attributes(printed: str, value: Any, separator: str) -> None:
     assert found.text == printed.split(" //")[0] or "\n" in printed
 
 
-@pytest.mark.parametrize(
-    "printed",
-    ["[[1, 2], [3, 4]", "[1, 2}", "[" * 17 + "]" * 17, "[1, ?]", "[1...]", "?", "[" + "9" * 41 + "]", "-A", "[1, 1x]"],
-)
-def test_values_that_cannot_be_read(printed: str) -> None:
-    page = with_example(f"Param: {printed}\nInputTensor: (Sizes:{{1}})\n[5]")
-    (found,) = page.examples
-    assert found.attributes["Param"].value is None
-    assert {problem.id for problem in page.problems} == {"unreadable-value"}
-    # What follows is read all the same.
-    assert found.tensors[0].values.value == [5]
-
-
 def test_several_tensors_on_one_line_and_one_over_several() -> None:
     found = example("A: (Sizes:{1}, DataType:INT8) [1] B:(Sizes:{2},\n DataType:INT8)\n[1,\n2] Axis: 0")
     tensors = {tensor.label.text: tensor for tensor in found.tensors}
@@ -109,26 +98,6 @@ def test_properties_of_a_tensor() -> None:
         "TotalTensorSizeInBytes": 24,
     }
     assert (second.label.text, second.sizes and second.sizes.value, second.properties["X"].value) == ("B", [3], 1)
-
-
-@pytest.mark.parametrize(
-    ("code", "problem", "fragment"),
-    [
-        ("InputTensor: (Sizes:{1}, DataType:INT8\n[1]", "unreadable-tensor", "(Sizes:{1}, DataType:INT8"),
-        ("InputTensor: (Sizes:{1} oops)\n[1]", "unreadable-tensor", "(Sizes:{1} oops)"),
-        ("Axis: 0\nsome words here\nInputTensor: (Sizes:{1})", "unreadable-example-line", "some words here"),
-        ("InputTensor: (Sizes:{1})\n[1]]", "unreadable-example-line", "]"),
-        ("Axis:\nInputTensor: (Sizes:{1})", "unreadable-value", "Axis:"),
-        ("InputTensor: (Sizes:{1}, DataType:INT8)\n[[1]", "unreadable-values", "[[1]"),
-    ],
-)
-def test_broken_examples(code: str, problem: str, fragment: str) -> None:
-    page = with_example(code)
-    assert [found.id for found in page.problems] == [problem]
-    assert page.problems[0].fragment == fragment
-    text = f"{FRONT}# DML_X_OPERATOR_DESC\n\n```\n{STRUCT}\n```\n\n## Examples\n\n```\n{code}\n```\n"
-    assert at(text, page.problems[0].place).startswith(fragment)
-    assert [tensor.label.text for tensor in page.examples[0].tensors] == ["InputTensor"]
 
 
 @pytest.mark.parametrize(
@@ -167,43 +136,6 @@ def test_declarations_that_cannot_be_read(line: str) -> None:
     assert (page.problems[0].place.line, page.problems[0].place.column) == (9, 3)
 
 
-# --- The values printed in examples: what reads as a number, a name or a list, and what does not and where it ends
-
-
-def page_with(code: str) -> tuple[Page, PageExample]:
-    page = with_example(code)
-    return page, only_example(page)
-
-
-@pytest.mark.parametrize(
-    "printed",
-    ["[1, 2)", "{1, 2)", "{1, 2]", "[1, 2}", "[[1, 2), 3]", "[1: 2]", "[1, [2]: 3]", "[1; 2]", "]", ")", ";"],
-)
-def test_a_value_that_does_not_read_ends_where_it_ends(printed: str) -> None:
-    """It is quoted whole, and what stands on the next line is read as ever."""
-    code = f"Axis = {printed}\nMode = 7"
-    page, example = page_with(code)
-    assert (example.attributes["Axis"].value, example.attributes["Axis"].text) == (None, printed)
-    assert example.attributes["Mode"].value == 7
-    assert [(problem.id, problem.fragment) for problem in page.problems] == [("unreadable-value", printed)]
-
-
-@pytest.mark.parametrize(
-    ("code", "entries"),
-    [
-        ("Axis = [1, 2\nMode = 7", {"Axis": None, "Mode": 7}),
-        ("Axis : [1, 2\nMode : 7", {"Axis": None, "Mode": 7}),
-        ("Axis = [1, 2\nMode =", {"Axis": None}),
-        ("Axis = [1, 2\nMode:", {"Axis": None}),
-        ("Axis = [1, 2", {"Axis": None}),
-    ],
-)
-def test_a_list_that_is_not_closed_ends_before_the_next_entry(code: str, entries: dict[str, Any]) -> None:
-    page = with_example(code)
-    assert attributes(page) == entries
-    assert only_example(page).attributes["Axis"].text == page.problems[0].fragment == "[1, 2"
-
-
 # --- Worked examples that are printed in other ways than most, or that break off: what is read and what is told
 
 
@@ -214,10 +146,6 @@ def only_example(page: Page) -> PageExample:
 
 def attributes(page: Page) -> dict[str, Any]:
     return {name: value.value for name, value in only_example(page).attributes.items()}
-
-
-def problems(page: Page) -> list[tuple[str, str]]:
-    return [(problem.id, problem.fragment) for problem in page.problems]
 
 
 @pytest.mark.parametrize(
@@ -244,59 +172,89 @@ def test_values_in_any_bracket_on_the_line_or_the_next(code: str) -> None:
     assert attributes(page) == {"Axis": 0}
 
 
-@pytest.mark.parametrize("last", ["DataType:INT8", "DataType:INT8, Strides:{1, 1}", "DataType:INT8, Offset:+1"])
-def test_a_description_that_the_next_line_does_not_go_on_with(last: str) -> None:
-    """Its bracket is missing. What the next line gives is the call's, not the tensor's."""
-    page = with_example(f"InputTensor: (Sizes:{{2,3}}, {last}\nAxis: 1\nOutputTensor: (Sizes:{{4}})")
-    assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2,3}}, {last}")]
-    assert attributes(page) == {"Axis": 1}
-    first, second = only_example(page).tensors
-    assert (first.sizes.value, first.data_type.value, second.sizes.value) == ([2, 3], "INT8", [4])
-    assert "Axis" not in first.properties
+SMALL = "InputTensor: (Sizes:{1})"
+READ = {"InputTensor": ([1], None, None)}
+UNREADABLE = (
+    *("[1, 2)", "{1, 2)", "{1, 2]", "[1, 2}", "[[1, 2), 3]", "[1: 2]", "[1, [2]: 3]", "[1; 2]", "]", ")", ";"),
+    *("[" * 17 + "]" * 17, "[1, ?]", "[1...]", "?", "[" + "9" * 41 + "]", "-A", "[1, 1x]", "[[1, 2], [3, 4]"),
+)
+WORDS = ("?", "? ?", "? ? ?", "so it goes", "so it goes on", "1 2", "for all of 3 axes")
+
+# Code; what of it cannot be read; the values of its attributes; and of its tensors sizes, type and values.
+BROKEN: list[tuple[str, tuple[str, str], dict[str, Any], dict[str, tuple[Any, ...]]]] = [
+    # A value ends where its bracket does, its line, or the next entry starts.
+    *(
+        (
+            f"Axis = {printed}\n{SMALL}\n[5]",
+            ("unreadable-value", printed),
+            {"Axis": None},
+            {"InputTensor": ([1], None, [5])},
+        )
+        for printed in UNREADABLE
+    ),
+    ("Axis = [1, 2\nMode = 7", ("unreadable-value", "[1, 2"), {"Axis": None, "Mode": 7}, {}),
+    ("Axis : [1, 2\nMode : 7", ("unreadable-value", "[1, 2"), {"Axis": None, "Mode": 7}, {}),
+    ("Axis = [1, FLOAT32", ("unreadable-value", "[1, FLOAT32"), {"Axis": None}, {}),
+    (f"Axis:\n{SMALL}", ("unreadable-value", "Axis:"), {}, READ),
+    (f"{SMALL}\n[[1]", ("unreadable-values", "[[1]"), {}, {"InputTensor": ([1], None, None)}),
+    (f"{SMALL}\n[1]]", ("unreadable-example-line", "]"), {}, {"InputTensor": ([1], None, [1])}),
+    # A description lacks its bracket: what the next line gives is the call's, not the tensor's.
+    *(
+        (
+            f"InputTensor: (Sizes:{{2,3}}, {last}\nAxis: 1\nOutputTensor: (Sizes:{{4}})",
+            ("unreadable-tensor", f"(Sizes:{{2,3}}, {last}"),
+            {"Axis": 1},
+            {"InputTensor": ([2, 3], "INT8", None), "OutputTensor": ([4], None, None)},
+        )
+        for last in ("DataType:INT8", "DataType:INT8, Strides:{1, 1}", "DataType:INT8, Offset:+1")
+    ),
+    *(
+        (
+            f"Axis: 0\nInputTensor: (Sizes:{{2,3}}{last}",
+            ("unreadable-tensor", f"(Sizes:{{2,3}}{last}".rstrip()),
+            {"Axis": 0},
+            {"InputTensor": ([2, 3], "INT8" if last else None, None)},
+        )
+        for last in ("", ", DataType:INT8", ", DataType:INT8,")
+    ),
+    # A description with something that is no property.
+    *(
+        (
+            f"InputTensor: (Sizes:{{2}}, {odd})\n[5, 6]\nAxis: 0",
+            ("unreadable-tensor", f"(Sizes:{{2}}, {odd})"),
+            {"Axis": 0},
+            {"InputTensor": ([2], None, [5, 6])},
+        )
+        for odd in ('"a"', "'a'", "%", "(1)", "?", "[1]", "a", "5")
+    ),
+    # A block that ends after a name, what is named by no name, and lines that say nothing: the next one is read.
+    *(
+        (f"{SMALL}\n{line}", ("unreadable-example-line", line), {}, READ)
+        for line in ("Axis:", "Axis =", "Axis", "1", "InputTensor:")
+    ),
+    *(
+        (f"{line}\nAxis: 0\n{SMALL}", ("unreadable-example-line", line), {"Axis": 0}, READ)
+        for line in ("1: 5", "2 = [3]", "?: 1", "-: {0}", "[0]: 2", *WORDS)
+    ),
+    *(
+        (f"Scale: 2\n{line}\nAxis: 0\n{SMALL}", ("unreadable-example-line", line), {"Scale": 2, "Axis": 0}, READ)
+        for line in WORDS
+    ),
+]
 
 
-@pytest.mark.parametrize("last", ["", " ", ",", ", DataType:INT8", ", DataType:INT8,"])
-def test_a_block_that_ends_within_a_description(last: str) -> None:
-    page = with_example(f"Axis: 0\nInputTensor: (Sizes:{{2,3}}{last}")
-    assert attributes(page) == {"Axis": 0}
-    assert [problem.id for problem in page.problems] == ["unreadable-tensor"]
-    (tensor,) = only_example(page).tensors
-    assert tensor.sizes.value == [2, 3]
-    assert (tensor.data_type is None) == ("DataType" not in last)
-
-
-@pytest.mark.parametrize("line", ["Axis:", "Axis =", "Axis", "1", "InputTensor:"])
-def test_a_block_that_ends_after_a_name(line: str) -> None:
-    page = with_example(f"OutputTensor: (Sizes:{{1}}, DataType:INT8)\n{line}")
-    assert problems(page) == [("unreadable-example-line", line)]
-    (tensor,) = only_example(page).tensors
-    assert (tensor.label.text, tensor.values) == ("OutputTensor", None)
-    assert attributes(page) == {}
-
-
-@pytest.mark.parametrize("line", ["1: 5", "2 = [3]", "?: 1", "-: {0}", "[0]: 2"])
-def test_what_is_named_by_no_name_is_nothing_of_the_call(line: str) -> None:
-    page = with_example(f"{line}\nInputTensor: (Sizes:{{1}})\nAxis: 0")
-    assert problems(page) == [("unreadable-example-line", line)]
-    assert attributes(page) == {"Axis": 0}
-
-
-@pytest.mark.parametrize("odd", ['"a"', "'a'", "%", "(1)", "?", "[1]", "a", "5"])
-def test_a_description_with_something_that_is_no_property(odd: str) -> None:
-    page = with_example(f"InputTensor: (Sizes:{{2}}, {odd})\n[5, 6]\nAxis: 0")
-    assert problems(page) == [("unreadable-tensor", f"(Sizes:{{2}}, {odd})")]
-    (tensor,) = only_example(page).tensors
-    assert tensor.values.value == [5, 6]
-    assert attributes(page) == {"Axis": 0}
-
-
-@pytest.mark.parametrize("words", ["?", "? ?", "? ? ?", "so it goes", "so it goes on", "1 2", "for all of 3 axes"])
-@pytest.mark.parametrize("before", ["", "Scale: 2\n"])
-def test_a_line_that_says_nothing_is_told_once_and_the_next_is_read(words: str, before: str) -> None:
-    page = with_example(f"{before}{words}\nAxis: 0\nInputTensor: (Sizes:{{1}})")
-    assert problems(page) == [("unreadable-example-line", words)]
-    assert attributes(page) == ({"Scale": 2, "Axis": 0} if before else {"Axis": 0})
-    assert [tensor.label.text for tensor in only_example(page).tensors] == ["InputTensor"]
+@pytest.mark.parametrize(("code", "problem", "values", "tensors"), BROKEN)
+def test_what_cannot_be_read_is_told_once_and_the_rest_is_read(
+    code: str, problem: tuple[str, str], values: dict[str, Any], tensors: dict[str, tuple[Any, ...]]
+) -> None:
+    page = with_example(code)
+    example, (found,) = only_example(page), page.problems
+    assert (found.id, found.fragment) == problem
+    assert at(f"{HEAD}{code}\n", found.place).startswith(problem[1])
+    assert attributes(page) == values
+    assert all(value.value is not None or value.text == problem[1] for value in example.attributes.values())
+    parts = {tensor.label.text: (tensor.sizes, tensor.data_type, tensor.values) for tensor in example.tensors}
+    assert {label: tuple(part and part.value for part in of) for label, of in parts.items()} == tensors
 
 
 # --- The syntax block: which block it is, and that it reads the same however its lines are broken

@@ -1,16 +1,25 @@
-"""The pages written for the tests are read completely. That they say what the registry does: test_page_import.py."""
+"""The pages written for the tests are read completely, and all of that and nothing else is written as JSON.
+
+That they say what the registry does: test_page_import.py.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import jsonschema
+import msgspec
 import pytest
-from pages_support import OWN, OWN_PAGES
+from pages_support import OWN, OWN_PAGES, parsed
+from places import ROOT
 
 from dml_conformance.documents.read import read_page
-from dml_conformance.documents.read.model import Form
+from dml_conformance.documents.read.collect import PageCollection
+from dml_conformance.documents.read.model import FORMAT, Form
 from dml_conformance.spec.registry import operators
 
+SCHEMA = json.loads((ROOT / "docs/schemas/pages.schema.json").read_text(encoding="utf-8"))
 KNOWN = [path for path in OWN_PAGES if read_page(path).operator in operators()]
 
 
@@ -55,3 +64,26 @@ def test_originals_stand_beside_the_shown_text() -> None:
     assert page.title.original == "DML_GATHER_ELEMENTS_OPERATOR_DESC structure (directml.h)"
     assert page.tables[0].header[0].english == "Tensor"
     assert page.members[1].type_line.original == "Type: const DML_TENSOR_DESC*"
+
+
+def test_what_is_written_keeps_to_the_schema_and_reads_back() -> None:
+    """Indented by two, as usual tools do; what is unknown is refused, as a misspelt member would read as missing."""
+    collection = PageCollection(FORMAT, tuple(read_page(path) for path in OWN_PAGES))
+    written = collection.to_json()
+    plain = json.loads(written)
+    assert json.dumps(plain, indent=2, ensure_ascii=False) + "\n" == written.decode()
+    assert msgspec.json.decode(written, type=PageCollection) == collection
+    assert SCHEMA["$id"] == f"urn:dml-conformance:pages:{FORMAT}"
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    validator.validate(plain)
+    plain["pages"][0]["passages"][0]["quoted"]["unknown"] = 1
+    assert not validator.is_valid(plain)
+    with pytest.raises(msgspec.ValidationError, match="unknown field `unknown`"):
+        msgspec.json.decode(json.dumps(plain), type=PageCollection)
+
+
+@pytest.mark.parametrize("printed", ["inf", "-inf", "nan", "{1, -inf, {inf}}"])
+def test_a_value_that_json_has_no_number_for_is_read_as_what_it_was(printed: str) -> None:
+    page = parsed(f"# DML_X_OPERATOR_DESC\n\n## Examples\n\n```\nInputTensor: (Sizes:{{1}})\nParam: {printed}\n```\n")
+    written = PageCollection(FORMAT, (page,)).to_json()
+    assert msgspec.json.decode(written, type=PageCollection).pages == (page,)

@@ -42,34 +42,29 @@ def after_members(text: str) -> list[tuple[str, str, str]]:
 # Title, structure and fields
 
 
-def test_a_structure_that_is_printed_again_further_down_is_not_the_declaration() -> None:
-    older = STRUCT.replace("Axis", "Dimension")
-    page = parsed(f"{WHOLE}Remarks\nIt was once declared so:\n{older}\n")
-    assert [declaration.name for declaration in page.declarations] == ["InputTensor", "OutputTensor", "Axis"]
-    assert [member.name.text for member in page.members] == ["InputTensor", "OutputTensor", "Axis"]
+SHORT = "struct DML_X_OPERATOR_DESC { UINT Axis; };\nMembers\nAxis\nType: UINT\nWords.\nAxis"
+THREE = [("InputTensor", "const DML_TENSOR_DESC *"), ("OutputTensor", "const DML_TENSOR_DESC *"), ("Axis", "UINT")]
 
 
-def test_a_structure_that_is_cut_off_after_its_brace() -> None:
-    page = parsed(f"{TITLE}\nSyntax\nstruct DML_X_OPERATOR_DESC\n{{\nMembers\n{FIELDS}\n")
-    assert [block.text for block in page.code_blocks] == ["struct DML_X_OPERATOR_DESC\n{"]
-    assert len(page.members) == 3
-
-
-def test_a_declared_field_without_a_type_line() -> None:
-    page = parsed(WHOLE.replace("Type: UINT\n", ""))
-    assert [(member.name.text, member.type) for member in page.members] == [
-        ("InputTensor", "const DML_TENSOR_DESC *"),
-        ("OutputTensor", "const DML_TENSOR_DESC *"),
-        ("Axis", None),
-    ]
-    assert [text.text for text in page.members[-1].text] == ["Along which dimension."]
-
-
-@pytest.mark.parametrize("start", ["", f"{TITLE}\n"], ids=["cut", "whole"])
-def test_a_name_that_comes_again_does_not_start_its_field_anew(start: str) -> None:
-    page = parsed(f"{start}struct DML_X_OPERATOR_DESC {{ UINT Axis; }};\nMembers\nAxis\nType: UINT\nWords.\nAxis")
-    assert [member.name.text for member in page.members] == ["Axis"]
-    assert [text.text for text in page.members[0].text] == ["Words.", "Axis"]
+@pytest.mark.parametrize(
+    ("text", "members", "last"),
+    [
+        # A structure that is printed again further down is not the declaration.
+        (f"{WHOLE}Remarks\nIt was so:\n{STRUCT.replace('Axis', 'Dimension')}\n", THREE, ["Along which dimension."]),
+        # One that is cut off after its brace.
+        (f"{TITLE}\nstruct DML_X_OPERATOR_DESC\n{{\nMembers\n{FIELDS}\n", THREE, ["Along which dimension."]),
+        # A declared field without a type line.
+        (WHOLE.replace("Type: UINT\n", ""), [*THREE[:2], ("Axis", None)], ["Along which dimension."]),
+        # A name that comes again does not start its field anew.
+        (SHORT, THREE[2:], ["Words.", "Axis"]),
+        (f"{TITLE}\n{SHORT}", THREE[2:], ["Words.", "Axis"]),
+    ],
+)
+def test_fields_and_the_text_on_the_last(text: str, members: list[tuple[str, str | None]], last: list[str]) -> None:
+    page = parsed(text)
+    assert [(member.name.text, member.type) for member in page.members] == members
+    assert [quoted.text for quoted in page.members[-1].text] == last
+    assert [declaration.name for declaration in page.declarations][-1:] in ([], ["Axis"])
 
 
 def test_a_line_with_bars_above_the_title_is_no_table() -> None:
@@ -181,17 +176,13 @@ def test_a_line_that_names_a_level_and_is_no_heading_of_a_table(line: str) -> No
     assert table.rows[-1].tensor == "InputTensor"
 
 
-def test_a_line_that_names_a_level_far_above_a_table_is_no_heading_of_it() -> None:
+def test_of_lines_that_name_a_level_the_one_above_the_table_is_its_heading() -> None:
     text = f"Availability\nIntroduced in DML_FEATURE_LEVEL_2_1\n{SUPPORT}Tensor Kind Supported data types\n{ROW}\n"
     page = parsed(WHOLE + text)
     assert page.introduced_in == "2_1"
     assert [(table.level, table.heading.text) for table in page.tables] == [(None, "Tensor support")]
-
-
-def test_of_two_lines_that_name_a_level_the_one_above_the_table_is_its_heading() -> None:
     found = after_members(f"Tensor constraints\n• Negative ones from DML_FEATURE_LEVEL_3_0 on\n{LEVEL}\n{ROW}\n")
-    assert found[:3] == [
-        ("constraints", "heading", "Tensor constraints"),
+    assert found[1:3] == [
         ("constraints", "item", "Negative ones from DML_FEATURE_LEVEL_3_0 on"),
         ("support/2_1", "heading", LEVEL),
     ]
@@ -304,74 +295,66 @@ def test_a_long_line_that_ends_in_a_data_type_is_no_row() -> None:
 FIELD = "Axis\nType: UINT\nThe axis."
 EXAMPLE = "Axis: 1\nInputTensor: (Sizes:{3}, DataType:FLOAT32)\n[7, 8, 9]"
 SINCE = "It is there since DML_FEATURE_LEVEL_1_0."
-LEVEL_HEADING = "DML_FEATURE_LEVEL_2_0 and above"
+LEVEL_2_0 = "DML_FEATURE_LEVEL_2_0 and above"
 HEADER = "Tensor Kind Supported dimension counts Supported data types"
 INPUT_ROW = "InputTensor Input 1 to 8 FLOAT32, FLOAT16"
-TABLE = f"{LEVEL_HEADING}\n{HEADER}\n{INPUT_ROW}"
+TABLE = f"{LEVEL_2_0}\n{HEADER}\n{INPUT_ROW}"
 
 
 def headings(*parts: str) -> list[tuple[str, str]]:
-    """The headings of a page put together from these parts: the section of each, and its text."""
+    """The headings of a page put together from these parts, but for the title: the section of each, and its text."""
     page = parsed("\n".join(parts))
-    return [(passage.section, passage.quoted.text) for passage in page.passages if passage.role == "heading"]
-
-
-def guessed(*parts: str) -> list[tuple[str, str]]:
-    """Those headings whose words are in no table: all such words here start with `Qaybta`."""
-    return [(section, text) for section, text in headings(*parts) if text.startswith("Qaybta")]
+    found = [(passage.section, passage.quoted.text) for passage in page.passages if passage.role == "heading"]
+    return [heading for heading in found if heading != ("title", TITLE)]
 
 
 # Headings
 
 
-def test_headings_are_known_by_their_words_wherever_they_stand() -> None:
-    page = parsed("\n".join((TITLE, "Remarks\nA remark.", STRUCT, "See also\nA page.", f"Fields\n{FIELD}", TABLE)))
-    assert [remark.text for remark in page.remarks] == ["A remark."]
-    assert [(p.section, p.quoted.text) for p in page.passages if p.role == "heading"] == [
-        ("title", TITLE),
-        ("remarks", "Remarks"),
-        ("other", "See also"),
-        ("members", "Fields"),
-        ("members/Axis", "Axis"),
-        ("support/2_0", LEVEL_HEADING),
-    ]
-
-
 @pytest.mark.parametrize(
-    "line",
+    ("parts", "expected"),
     [
-        "A sentence stands here.",
-        "• Qaybta of a list",
-        "Qaybta | of | cells",
-        "1.2 / 3",
-        "Qaybta " + "that goes on and on " * 10,
+        # They are known by their words wherever they stand.
+        (
+            (TITLE, "Remarks\nA remark.", STRUCT, "See also\nA page.", f"Fields\n{FIELD}", TABLE),
+            [
+                "remarks Remarks",
+                "other See also",
+                "members Fields",
+                "members/Axis Axis",
+                f"support/2_0 {LEVEL_2_0}",
+            ],
+        ),
+        # What stands above the structure is none where it does not look like one.
+        ((TITLE, "A sentence stands here.", STRUCT), []),
+        ((TITLE, "• Qaybta of a list", STRUCT), []),
+        ((TITLE, "Qaybta | of | cells", STRUCT), []),
+        ((TITLE, "1.2 / 3", STRUCT), []),
+        ((TITLE, "Qaybta " + "that goes on and on " * 10, STRUCT), []),
+        # Without a structure nothing is its heading.
+        ((TITLE, FIELD, "A sentence that\ngoes on."), ["members/Axis Axis"]),
+        ((TITLE, FIELD, "A last sentence that\n\ngoes on."), ["members/Axis Axis"]),
+        # A line above a figure in the text of a field, a title of an example, and a sentence above one.
+        (
+            (
+                TITLE,
+                STRUCT,
+                f"OutputTensor\nType: UINT\nIn short\n{EXAMPLE}",
+                FIELD,
+                "Qaybta",
+                f"Example 3. A\n{EXAMPLE}",
+            ),
+            ["members/OutputTensor OutputTensor", "members/Axis Axis", "examples Qaybta", "examples Example 3. A"],
+        ),
+        ((TITLE, STRUCT, FIELD, EXAMPLE), ["members/Axis Axis"]),
+        ((TITLE, STRUCT, FIELD, "Examples", "It follows.", EXAMPLE), ["members/Axis Axis", "examples Examples"]),
     ],
-    ids=["sentence", "item", "cells", "no-letter", "long"],
 )
-def test_what_stands_above_the_structure_is_no_heading_where_it_does_not_look_like_one(line: str) -> None:
-    assert headings(TITLE, line, STRUCT) == [("title", TITLE)]
-
-
-@pytest.mark.parametrize("end", ["A sentence that\ngoes on.", "A last sentence that\n\ngoes on."])
-def test_without_a_structure_nothing_is_its_heading(end: str) -> None:
-    assert headings(TITLE, FIELD, end) == [("title", TITLE), ("members/Axis", "Axis")]
+def test_what_is_a_heading(parts: tuple[str, ...], expected: list[str]) -> None:
+    assert [f"{section} {text}" for section, text in headings(*parts)] == expected
 
 
 # Examples
-
-
-def test_a_figure_in_the_text_of_a_field_is_not_the_first_example() -> None:
-    figure = f"OutputTensor\nType: const DML_TENSOR_DESC*\nIn short\n{EXAMPLE}"
-    page = parsed("\n".join((TITLE, STRUCT, figure, FIELD, "Qaybta", f"Example 3. Short\n{EXAMPLE}")))
-    assert [(p.section, p.quoted.text) for p in page.passages if p.role == "heading"] == [
-        ("title", TITLE),
-        ("members/OutputTensor", "OutputTensor"),
-        ("members/Axis", "Axis"),
-        ("examples", "Qaybta"),
-        ("examples", "Example 3. Short"),
-    ]
-    assert [text.text for text in page.members[0].text] == ["In short"]
-    assert [example.number for example in page.examples] == [0, 3]
 
 
 def test_a_formula_in_the_text_of_the_last_field_is_no_example() -> None:
@@ -380,14 +363,6 @@ def test_a_formula_in_the_text_of_the_last_field_is_no_example() -> None:
     assert [(block.section, block.role) for block in page.code_blocks[1:]] == [
         ("members/Axis", "formula"),
         ("examples", "example"),
-    ]
-
-
-def test_a_sentence_above_an_example_is_not_its_title() -> None:
-    # Without a heading the example belongs to the field whose text it stands in.
-    assert headings(TITLE, STRUCT, FIELD, EXAMPLE) == [("title", TITLE), ("members/Axis", "Axis")]
-    assert headings(TITLE, STRUCT, FIELD, "Examples", "The first one follows.", EXAMPLE)[2:] == [
-        ("examples", "Examples")
     ]
 
 
@@ -429,7 +404,8 @@ GUESSED: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize(("parts", "expected"), GUESSED.values(), ids=GUESSED)
 def test_headings_are_guessed_by_what_stands_around_them(parts: tuple[str, ...], expected: str) -> None:
-    told = [f"{section} {text.removeprefix('Qaybta')}".strip() for section, text in guessed(*parts)]
+    found = ((section, text) for section, text in headings(*parts) if text.startswith("Qaybta"))
+    told = [f"{section} {text.removeprefix('Qaybta')}".strip() for section, text in found]
     assert [" ".join(each.split()) for each in told] == (expected.split(", ") if expected else [])
 
 
@@ -453,7 +429,7 @@ def test_items_start_after_their_marker_and_go_on_in_the_next_line(marker: str) 
 
 
 def table(*lines: str) -> LevelTable:
-    (found,) = parsed("\n".join((TITLE, STRUCT, FIELD, "Tensor support", LEVEL_HEADING, *lines))).tables
+    (found,) = parsed("\n".join((TITLE, STRUCT, FIELD, "Tensor support", LEVEL_2_0, *lines))).tables
     return found
 
 

@@ -261,6 +261,7 @@ def test_a_fault_is_found(standard: Standard, expected: set[str]) -> None:
 SIZED = [name for name in examples() if name.startswith(("GATHER", "TILE/", "JOIN/", "SPLIT/"))]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", SIZED)
 def test_sizes_that_the_formula_does_not_give_are_found(name: str) -> None:
     example = examples()[name]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+import msgspec
 from places import SHARED, TESTS
 
 from dml_conformance.documents.check import check_pages
@@ -49,42 +51,16 @@ def first_word(text: str) -> str:
     return match.group()
 
 
-def placed(page: Page) -> Iterator[tuple[str, str, Place]]:
-    """Every item of a page that has a place: what kind of item it is, how its text starts, and the place."""
-    if page.title is not None:
-        yield "title", page.title.text, page.title.place
-    for passage in page.passages:
-        yield f"{passage.role} of {passage.section}", passage.quoted.text, passage.quoted.place
-    for declaration in page.declarations:
-        yield "declaration", declaration.name, declaration.place
-    for member in page.members:
-        yield "member", member.name.text, member.name.place
-        if member.type_line is not None:
-            yield "type line", member.type_line.text, member.type_line.place
-        for interval in member.ranges:
-            yield "range", ("[" if interval.low_closed else "(") + interval.low, interval.place
-        for quoted in member.text:
-            yield "text of a member", quoted.text, quoted.place
-    for quoted in (*page.availability, *page.constraints, *page.remarks):
-        yield "sentence", quoted.text, quoted.place
-    for table in page.tables:
-        yield "level heading", table.heading.text, table.heading.place
-        for cell in (*table.header, *(cell for row in table.rows for cell in row.cells)):
-            yield "cell", cell.text, cell.place
-        for row in table.rows:
-            yield "row", row.cells[0].text, row.place
-    for example in page.examples:
-        if example.title is not None:
-            yield "example's title", example.title.text, example.title.place
-        for name, value in example.attributes.items():
-            yield f"attribute {name}", value.text, value.place
-        for tensor in example.tensors:
-            yield "label", tensor.label.text, tensor.label.place
-            values = {"sizes": tensor.sizes, "type": tensor.data_type, "values": tensor.values, **tensor.properties}
-            for name, printed in values.items():
-                if printed is not None:
-                    yield name, printed.text, printed.place
-    for block in page.code_blocks:
-        yield f"{block.role} block", block.text.lstrip(), block.place
-    for problem in page.problems:
-        yield "problem", problem.fragment, problem.place
+def placed(part: Any) -> Iterator[tuple[str, str, Place]]:
+    """Everything of a page that has a text and a place: its kind, how the text starts, and the place."""
+    if isinstance(part, msgspec.Struct):
+        place = getattr(part, "place", None)
+        texts = (getattr(part, name, None) for name in ("name", "fragment", "text"))
+        text = next((text for text in texts if isinstance(text, str)), None)
+        if place is not None and text is not None:
+            yield type(part).__name__, text.lstrip(), place
+        inner: Iterable[Any] = (getattr(part, name) for name in part.__struct_fields__)
+    else:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, tuple) else ()
+    for each in inner:
+        yield from placed(each)

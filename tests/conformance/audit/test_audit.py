@@ -170,28 +170,19 @@ def test_a_library_that_is_stricter(few_boundaries: None) -> None:
     )
 
 
-def test_a_library_that_is_laxer(few_boundaries: None) -> None:
+@pytest.mark.parametrize(
+    ("rule", "answer", "standing"),
+    [("TILE.repeats-count", "accept", Standing.LAXER), ("TENSOR.sizes", "crash", Standing.CRASHED)],
+)
+def test_a_library_that_is_laxer_or_dies(rule: str, answer: str, standing: Standing, few_boundaries: None) -> None:
     def but(desc: OperatorDesc) -> str | None:
-        return "accept" if decide(desc, LEVEL).rules == ("TILE.repeats-count",) else None
+        return answer if desc.operator == "TILE" and decide(desc, LEVEL).rules == (rule,) else None
 
     found = audited(FakeLibrary(but=but))
     ((what, group),) = found.new.items()
-    assert (what.operator, what.specification, what.rules) == ("TILE", Outcome.REJECT, ("TILE.repeats-count",))
-    assert what.answer == "accept"
-    assert group.count == found.rows["TILE.repeats-count"].standings[Standing.LAXER]
-    assert (
-        found.rows["TILE.repeats-count"].standings[Standing.AGREES] == 0 < found.rows["TILE.repeats"].standings.total()
-    )
-
-
-def test_a_library_that_dies(few_boundaries: None) -> None:
-    def but(desc: OperatorDesc) -> str | None:
-        return "crash" if desc.operator == "TILE" and decide(desc, LEVEL).rules == ("TENSOR.sizes",) else None
-
-    found = audited(FakeLibrary(but=but))
-    ((what, group),) = found.new.items()
-    assert (what.operator, what.rules, what.answer) == ("TILE", ("TENSOR.sizes",), "crash")
-    assert found.rows["TENSOR.sizes"].standings[Standing.CRASHED] == group.count
+    assert (what.operator, what.specification, what.rules) == ("TILE", Outcome.REJECT, (rule,))
+    assert what.answer == answer
+    assert found.rows[rule].standings[standing] == group.count > 0
 
 
 def test_a_new_crash_is_not_made_smaller_into_a_known_one(few_boundaries: None) -> None:
@@ -288,9 +279,11 @@ def test_a_descriptor_that_breaks_two_rules_is_counted_once(few_boundaries: None
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 
-def test_everything_on_record_is_asked(few_boundaries: None) -> None:
+def test_everything_on_record_is_asked_and_nothing_twice(few_boundaries: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level, names: iter(()))
     library = FakeLibrary()
     audited(library, cases=0)
+    assert len(library.asked) == len(set(library.asked))
     asked = {repr(desc) for desc in library.asked}  # in which NaN is NaN
     assert {repr(known.desc) for known in divergences().values()} <= asked
     for observation in observations().values():
@@ -303,15 +296,6 @@ def test_boundaries_are_those_of_its_level_and_of_the_last_before_each_change() 
     asked = [level for level in Level if {case.desc for case in boundary_cases("GATHER_ND", level)} <= descs]
     assert asked == [Level.L2_0, Level.L2_1]
     assert {desc.operator for desc in descs} == {"GATHER_ND", "TILE"}
-
-
-def test_nothing_is_asked_twice_but_random_descriptors_and_for_tables(
-    few_boundaries: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(audit_module, "hold_tables", lambda ask, level, names: iter(()))
-    library = FakeLibrary()
-    audited(library, cases=0)
-    assert len(library.asked) == len(set(library.asked))
 
 
 def test_random_descriptors_are_of_three_kinds_and_the_same_each_time() -> None:
@@ -416,7 +400,7 @@ def test_the_command_tells_what_is_on_record(few_boundaries: None, monkeypatch: 
 def test_the_command_lists_what_is_new_and_what_has_gone(few_boundaries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     library = FakeLibrary(but=gathers_over_two, without=("DIV-tile-float64",))
     library.shows.append(divergences()["DIV-strided-size-in-32-bits"])
-    result = run(monkeypatch=monkeypatch, library=library)
+    result = run("--cases", str(SEVERAL_EACH), monkeypatch=monkeypatch, library=library)
     assert result.exit_code == Exit.NOT_CONFORMANT
     assert "NEW: GATHER: the specification says ACCEPT, the library's answer is reject; " in result.stdout
     assert "NEW: DIV-strided-size-in-32-bits is on record for 5_0, 5_2, and shows at 6_2 as well" in result.stdout

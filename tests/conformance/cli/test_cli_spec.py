@@ -286,37 +286,31 @@ def test_rules_of_an_operator_at_a_level() -> None:
     own = ids("gather_elements")
     assert {"TENSOR.sizes", "EXECUTION.strides", "GATHER_ELEMENTS.axis-range"} <= own
     assert not any(rule.startswith("GATHER.") for rule in own)
-    assert ids("GATHER_ELEMENTS", "--level", "3_0") == own - {
-        "GATHER_ELEMENTS.introduced-in",
-        "GATHER_ELEMENTS.dimension-counts",
-    }
-    assert ids("DML_OPERATOR_GATHER_ND1", "--level", "2_1", "--category", "level-support") == {
-        "GATHER_ND1.introduced-in"
-    }
-    assert ids("--category", "execution") == {rule.id for rule in rules().values() if rule.category == "execution"}
+    later = {"GATHER_ELEMENTS.introduced-in", "GATHER_ELEMENTS.dimension-counts"}
+    assert ids("GATHER_ELEMENTS", "--level", "3_0") == own - later
+    named = ids("DML_OPERATOR_GATHER_ND1", "--level", "2_1", "--category", "level-support")
+    assert named == {"GATHER_ND1.introduced-in"}
 
 
 def test_rules_as_json_and_as_markdown() -> None:
-    written = json.loads(invoke("rules", "GATHER", "--format", "json").stdout)["rules"]
-    shape = next(rule for rule in written if rule["id"] == "GATHER.shape-before-2_1")
+    written = {rule["id"]: rule for rule in json.loads(invoke("rules", "GATHER", "--format", "json").stdout)["rules"]}
+    shape = written["GATHER.shape-before-2_1"]
     assert (shape["since"], shape["until"], shape["erratum"], shape["kind"]) == ("1_0", "2_1", "GATHER-7", "descriptor")
-    limits = next(rule for rule in written if rule["id"] == "GATHER.index-dimensions-range")
+    limits = written["GATHER.index-dimensions-range"]
     assert "GATHER-1" in limits["settles"]
-    assert limits["also"] == []
     assert "GATHER.same-dimension-count" in limits["needs"]
     lines = invoke("rules", "TILE", "--format", "md").stdout.splitlines()
     subjects = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert subjects == ["TENSOR", "DESCRIPTOR", "EXECUTION", "TILE"]
-    (row,) = (line for line in lines if line.startswith("| `TILE.repeats-count` |"))
-    assert row == (
+    assert (
         "| `TILE.repeats-count` | attributes | from 1_0 | RepeatsCount is InputTensor.DimensionCount "
         f"| [RepeatsCount]({operators()['TILE'].source.url}) |"
-    )
+    ) in lines
     assert {line.replace("\\|", "").count("|") for line in lines if line.startswith("|")} == {6}
 
 
 def test_tables_are_plain_where_there_is_no_terminal() -> None:
-    for args in (("rules",), ("operators",), ("spec", "diff", "1_0", "6_4"), ("spec", "check")):
+    for args in (("rules", "TILE"), ("operators",), ("spec", "diff", "4_0", "4_1"), ("spec", "check")):
         output = invoke(*args, env={"COLUMNS": None, "FORCE_COLOR": None}).stdout
         assert "\x1b" not in output
         assert "…" not in output
@@ -325,9 +319,11 @@ def test_tables_are_plain_where_there_is_no_terminal() -> None:
 
 @pytest.mark.parametrize("columns", ["1", "120"])
 def test_identifiers_stay_whole_in_any_width(columns: str) -> None:
-    output = invoke("rules", env={"COLUMNS": columns}).stdout
+    output = invoke("rules", "TILE", env={"COLUMNS": columns}).stdout
     assert "…" not in output
-    assert {line.split()[0] for line in output.splitlines() if not line.startswith(" ")} == {"rule", *rules()}
+    names = {line.split()[0] for line in output.splitlines() if not line.startswith(" ")}
+    assert names > {"rule", *(rule.id for rule in operators()["TILE"].rules)}
+    assert names <= {"rule", *rules()}
     if columns == "120":
         assert max(map(len, output.splitlines())) <= 120
     assert "..." not in output
