@@ -24,7 +24,6 @@ from dml_conformance.documents.read.model import Page, Place
 from dml_conformance.documents.report import count_line, finding_lines, sarif
 
 EXAMPLES = ROOT / "docs" / "examples" / "pages"
-REAL = ROOT.parent / "shared" / "spec-pages"
 WRONG_VALUE = "example-values:TILE:1/OutputTensor"
 WRONG_CELL = "translation-dimension-counts:TILE:3_1/OutputTensor"
 
@@ -76,6 +75,12 @@ def test_an_error_is_told_with_its_place_and_all_it_rests_on(folder: Path) -> No
     assert below["rule"] == {check.name: check.statement for check in checks().values()}["example-values"]
     assert below["why"]
     assert lines[-1].startswith("1 page: 1 error, ")
+
+
+def test_a_page_without_errors(folder: Path) -> None:
+    result = invoke("sound.md")
+    assert (result.exit_code, result.stderr) == (Exit.CONFORMANT, "")
+    assert result.stdout.splitlines()[-1].startswith("1 page: 0 errors")
 
 
 def test_a_folder_is_searched_and_other_texts_in_it_are_passed_over(folder: Path) -> None:
