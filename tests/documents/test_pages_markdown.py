@@ -96,6 +96,12 @@ def test_a_block_of_code_without_its_end_ends_before_a_field_and_before_code_in_
     assert [problem.id for problem in page.problems] == ["unclosed-code-block"] * 2
 
 
+def test_no_line_of_code_is_given_up_for_the_end_that_is_lost() -> None:
+    page = parsed(f"{TITLE}\n```\na\nb\n## Remarks\n\nWords.\n")
+    assert page.code_blocks[0].text.split("\n")[:2] == ["a", "b"]
+    assert [problem.id for problem in page.problems] == ["unclosed-code-block"]
+
+
 def test_a_comment_in_code_is_no_heading_that_ends_it() -> None:
     page = remarks("```\na = 1\n# Twice.\nb = 2\n```\n\nWords.\n")
     assert page.problems == ()
@@ -160,6 +166,12 @@ def test_a_text_is_read_up_to_a_length_and_beyond_it_quoted_as_it_stands() -> No
 
 
 # Headings and fields
+
+
+def test_the_title_and_a_section_may_be_set_as_code() -> None:
+    page = parsed("# `DML_X_OPERATOR_DESC`\n\nAdds up.\n\n## `Remarks`\n\nWords.\n")
+    assert (page.title.text, page.operator) == ("DML_X_OPERATOR_DESC", "X")
+    assert [quoted.text for quoted in page.remarks] == ["Words."]
 
 
 def test_the_words_of_a_heading_within_a_note_name_no_part_of_the_page() -> None:
@@ -255,7 +267,7 @@ def test_a_sign_of_comparison_within_html_begins_no_tag(text: str) -> None:
     assert [remark.text for remark in page.remarks] == [text]
 
 
-@pytest.mark.parametrize("code", ["- a\n\t`b c`", "-\t\tb c", "> \t\tb c", "1. \t \tb c"])
+@pytest.mark.parametrize("code", ["- a\n\t`b c`", "* ```\n \tb c\n  ```", "-\t\tb c", "> \t\tb c", "1. \t \tb c"])
 def test_code_behind_a_tab_that_belongs_to_a_mark_in_part_is_placed(code: str) -> None:
     text = f"{TITLE}\n{code}\n"
     blocks = read_markdown(PageText(text)).blocks

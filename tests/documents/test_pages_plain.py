@@ -7,7 +7,7 @@ import re
 import pytest
 from pages_support import STRUCT, at, parsed
 
-from dml_conformance.documents.read.blocks import Code
+from dml_conformance.documents.read.blocks import Code, Heading
 from dml_conformance.documents.read.model import LevelTable, Page
 from dml_conformance.documents.read.plain import read_plain
 from dml_conformance.documents.read.source import PageText
@@ -51,8 +51,9 @@ THREE = [("InputTensor", "const DML_TENSOR_DESC *"), ("OutputTensor", "const DML
     [
         # A structure that is printed again further down is not the declaration.
         (f"{WHOLE}Remarks\nIt was so:\n{STRUCT.replace('Axis', 'Dimension')}\n", THREE, ["Along which dimension."]),
-        # One that is cut off after its brace.
+        # One that is cut off after its brace, and one that lost its end.
         (f"{TITLE}\nstruct DML_X_OPERATOR_DESC\n{{\nMembers\n{FIELDS}\n", THREE, ["Along which dimension."]),
+        (f"{TITLE}\n\n{STRUCT.removesuffix('};')}\n\n{FIELDS}\n", THREE, ["Along which dimension."]),
         # A declared field without a type line.
         (WHOLE.replace("Type: UINT\n", ""), [*THREE[:2], ("Axis", None)], ["Along which dimension."]),
         # A name that comes again does not start its field anew.
@@ -363,6 +364,19 @@ def test_a_formula_in_the_text_of_the_last_field_is_no_example() -> None:
     assert [(block.section, block.role) for block in page.code_blocks[1:]] == [
         ("members/Axis", "formula"),
         ("examples", "example"),
+    ]
+
+
+def test_levels_of_headings() -> None:
+    text = "\n".join((TITLE, "Syntax", STRUCT, FIELD, "Examples", "Example 1. Short", EXAMPLE, "Tensor support", TABLE))
+    found = [block for block in read_plain(PageText(text)).blocks if isinstance(block, Heading)]
+    assert [(heading.level, heading.piece.text) for heading in found] == [
+        (1, TITLE),
+        (2, "Syntax"),
+        (2, "Examples"),
+        (3, "Example 1. Short"),
+        (2, "Tensor support"),
+        (3, LEVEL_2_0),
     ]
 
 

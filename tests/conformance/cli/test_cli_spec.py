@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import product
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -365,7 +365,7 @@ def test_spec_diff_of_equal_levels_and_of_one_operator() -> None:
 
 
 def test_spec_diff_agrees_with_the_tables() -> None:
-    for first, second in product(Level, Level):
+    for first, second in combinations_with_replacement(Level, 2):
         differing = {entry["operator"] for entry in level_diff(first, second, operators().values())["operators"]}
         for name, spec in operators().items():
             tables = any(spec.table_at(first, of) != spec.table_at(second, of) for of in spec.variants)
