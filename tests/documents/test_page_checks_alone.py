@@ -105,6 +105,7 @@ SWAPPED_ROWS = (
 )
 SWAPPED_SECTIONS = (("`Axis`", "`Rest`"), ("`IndexDimensions`", "`Axis`"), ("`Rest`", "`IndexDimensions`"))
 THREE_DIMENSIONS = (("{1, 1, 3, 2}", "{1, 3, 2}"), ("{1, 1, 1, 2}", "{1, 1, 2}"), ("{1, 1, 2, 2}", "{1, 2, 2}"))
+LOST_INDICES = (re.compile(r"(Example 2.*?)IndicesTensor.*?(?=InputTensor)", re.DOTALL), r"\1")
 # An attribute that only examples of one mode have.
 MODES = (
     ("UINT IndexDimensions;", "UINT IndexDimensions;\n  DML_PICK_MODE Mode;\n  FLOAT FillValue;"),
@@ -357,19 +358,22 @@ def test_the_name_of_the_file_names_the_structure(file: str, found: set[str]) ->
     assert ids(page_of("GATHER", path=f"pages/ns-directml-dml_{file}.md")) == found
 
 
-def test_what_else_an_example_need_not_print() -> None:
-    """The count of an array that is printed, and a tensor that may be null."""
-    second = (re.compile(r"### Example 1(.*)\Z", re.DOTALL), r"\g<0>\n### Example 2\1")
-    lost = behind("Example 2", "Repeats: {1, 1, 3, 3}\n", "")
-    pages = [page_of("TILE", second, behind("Example 2", "RepeatsCount: 4\n", ""), *more) for more in ((), (lost,))]
-    assert [sorted(one for one in ids(page) if "missing" in one) for page in pages] == [
-        [],
-        ["example-missing:TILE:2/Repeats"],
+@pytest.mark.parametrize(
+    ("name", "edits", "missing"),
+    [
+        # The count of an array that is printed.
+        ("TILE", (behind("Example 2", "RepeatsCount: 4\n", ""),), []),
+        ("TILE", (behind("Example 2", "RepeatsCount: 4\nRepeats: {1, 1, 3, 3}\n", ""),), ["2/Repeats"]),
+        # A tensor that may be null.
+        ("PICK", (LOST_INDICES, ("const DML_TENSOR_DESC *Ind", "_Maybenull_ const DML_TENSOR_DESC *Ind")), []),
+        ("PICK", (LOST_INDICES,), ["2/IndicesTensor"]),
+    ],
+)
+def test_what_is_missing_from_the_second_example(name: str, edits: tuple[Edit, ...], missing: list[str]) -> None:
+    found = check_page(page_of(name, SECOND_EXAMPLE, *edits))
+    assert [one.id for one in found if one.check == "example-missing"] == [
+        f"example-missing:{name}:{field}" for field in missing
     ]
-    lost = (re.compile(r"(Example 2.*?)IndicesTensor.*?(?=InputTensor)", re.DOTALL), r"\1")
-    optional = ("const DML_TENSOR_DESC *Indices", "_Maybenull_ const DML_TENSOR_DESC *Indices")
-    pages = [page_of("PICK", SECOND_EXAMPLE, lost, *more) for more in ((), (optional,))]
-    assert ["example-missing:PICK:2/IndicesTensor" in ids(page) for page in pages] == [True, False]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
