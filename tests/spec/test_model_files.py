@@ -50,7 +50,7 @@ def test_a_model() -> None:
         shader={"type": "hlsl", "sourcePath": "a.hlsl"},
         second={"Type": "GATHER", "Desc": DESCRIPTOR["desc"], "dmlCompileType": "DmlCompileGraph"},
         gemm={"type": "DML_OPERATOR_GEMMA", "desc": {"ATensor": None}},
-        third={"type": "GATHER", **DESCRIPTOR["desc"], "bindings": {}, "executionFlags": 0},
+        third={"type": "GATHER", **DESCRIPTOR["desc"], "bindings": {}, "executionFlags": 0, "dmlCompileType": "x"},
     )
     found = read(text)
     assert found.operators == (
@@ -130,7 +130,10 @@ WRONG: list[tuple[str | bytes, str, str]] = [
     (b"\xff\xfe[\x001\x00]\x00", "", "expected UTF-8 text, found UTF-16"),
     ("[1]".encode("utf-16-be"), "", "expected UTF-8 text, found UTF-16"),
     ("[1]".encode("utf-32"), "", "expected UTF-8 text, found UTF-16, UTF-32"),
+    *(("\ufeff\u4e01\u4e02".encode(encoding), "", "UTF-16") for encoding in ("utf-16-le", "utf-16-be")),
     (bytes(range(256)), "", "binary"),
+    (b"[1,\0]", "", "UTF-16, UTF-32 or binary"),
+    (b"[1, \0]", "1:5", "not JSON"),
     (b'{"a":\n "\xe9"}', "2:3", "expected UTF-8 text, found the byte 0xe9"),
     (codecs.BOM_UTF8 + b"[\xff]", "1:2", "found the byte 0xff"),
     (b"\x89PNG\r\n\x1a\n", "1:1", "found the byte 0x89"),
@@ -162,6 +165,7 @@ WRONG: list[tuple[str | bytes, str, str]] = [
     (f'[{TEXT}, {{"x y": [0, {{"q": 1, "q": 2}}]}}]', '[1]["x y"][1].q', "given twice"),
     (model(a=DESCRIPTOR).replace('"Axis"', '"Axis": 1, "Axis"'), "dispatchables.a.desc.Axis", "given twice"),
     ('{"a": {"b": 1, "b": 2}, "a": 3}', "a", "given twice"),
+    ('{"a": {"x": 1, "x": 2}, "b": {"y": 1, "y": 2}}', "a.x", "given twice"),
 ]
 
 

@@ -13,8 +13,7 @@ from itertools import product
 
 import pytest
 from strength.measure import BY_RULE, Failure, Planted, failures, planted
-from strength.mutants import FAMILIES, MUTANTS, Mutant, RejectsValid, WrongDecision
-from strength.mutants.shapes import AcceptsOutputThatBroadcasts
+from strength.mutants import FAMILIES, MUTANTS, Mutant
 from strength.rule_mutants import FORGETS, LOOSENS, OVER_APPLIES, derived
 from strength.streams import Prepared, SharingJudge, Streams
 
@@ -25,7 +24,7 @@ from dml_conformance.conformance.judge.judge import Judgement
 from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Verdict
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, LOWEST, Level
-from dml_conformance.spec.registry import families, operators, rules
+from dml_conformance.spec.registry import operators, rules
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.scale import scale_cases
 from dml_conformance.strategies.violations import breakable_rules
@@ -130,18 +129,6 @@ def test_what_is_done_to_a_rule_is_found(operator: str) -> None:
     assert [name for name, (one, level) in done.items() if not killed(one, operator, level)] == []
 
 
-@pytest.mark.few(0, 1)
-@pytest.mark.parametrize("operator", operators())
-def test_everything_planted_anywhere_is_found(operator: str, is_exhaustive: bool) -> None:
-    missed = [
-        (one.mutant, level.label)
-        for level in (Level if is_exhaustive else map(Level.parse, LEVELS))
-        for one in planted(operator, level)
-        if not one.left_out and not killed(one, operator, level)
-    ]
-    assert missed == []
-
-
 @pytest.mark.few(1, 60)
 @pytest.mark.parametrize("operator", operators())
 def test_an_honest_backend_has_no_failure(operator: str) -> None:
@@ -159,39 +146,6 @@ def test_an_honest_backend_has_no_failure(operator: str) -> None:
         observed = Counter(rule for rule, verdict in verdicts if verdict is Verdict.OBSERVED)
         assert all(rules()[rule].erratum is not None for rule in observed)
         assert len(judged) - observed.total() > 10 * max(observed.values(), default=0)
-
-
-# --- the right rule is blamed -----------------------------------------------------------------------------------------
-
-OVER_ACCEPTING = [
-    mutant
-    for mutant in MUTANTS
-    if issubclass(mutant, WrongDecision)
-    and not issubclass(mutant, RejectsValid)
-    and mutant.__name__.startswith(("Accepts", "TotalSize", "Clamps", "Converts", "Crops", "ElementLimit"))
-    and mutant.__name__ != "AcceptsEverything"
-]
-
-
-@pytest.mark.few(2, 6)
-@pytest.mark.parametrize("mutant", OVER_ACCEPTING)
-def test_a_wrong_acceptance_is_blamed_on_its_rule_alone(mutant: type[Mutant]) -> None:
-    """In the first operator of each family that it is planted in."""
-    for operator in {families()[operator]: operator for operator in reversed(mutant.operators())}.values():
-        levels = [level for level in Level if mutant.shows_at(operator, level)]
-        if levels:
-            assert broken_rules(mutant, operator, levels[-1]) <= mutant.broken(operator)
-
-
-BROADCASTING = [
-    name for name in AcceptsOutputThatBroadcasts.operators() if AcceptsOutputThatBroadcasts.shows_at(name, HIGHEST)
-]
-
-
-@pytest.mark.few(3, 12)
-@pytest.mark.parametrize("operator", BROADCASTING)
-def test_an_output_that_broadcasts_is_found_by_the_boundaries(operator: str) -> None:
-    assert broken_rules(AcceptsOutputThatBroadcasts, operator, HIGHEST) == {f"{operator}.output-sizes"}
 
 
 def _decides(accepted: bool) -> type[ReferenceBackend]:

@@ -15,7 +15,7 @@ from dml_conformance.spec.history import history
 from dml_conformance.spec.levels import LOWEST, Level
 from dml_conformance.spec.operator import OperatorSpec
 from dml_conformance.spec.operator_facts import TableSource, operator_facts
-from dml_conformance.spec.registry import families, operator, operators, rules, rules_of, spec_of
+from dml_conformance.spec.registry import families, operator, operators, rules, rules_of
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category, Rule
 from dml_conformance.spec.statements import all_statements
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, TENSOR_RULES
@@ -208,10 +208,3 @@ def test_history_is_that_on_record(spec: OperatorSpec) -> None:
     # is of an edition that has nothing on 6_0, and on tensors that 6_2 makes optional.
     beside = {listed, "6_0", "6_2"} | ({"2_0"} if spec.name.startswith("ELEMENT_WISE_LOGICAL_") else set())
     assert changes - beside == {*recorded["history_changes"]} - beside
-
-
-def test_spec_of_a_descriptor() -> None:
-    from dml_conformance.spec.examples import examples
-
-    for example in examples().values():
-        assert spec_of(example.with_types()) is example.spec

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 
-from dml_conformance.spec import validator
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
-from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import (
@@ -26,8 +23,6 @@ from dml_conformance.spec.tensor import (
 )
 from dml_conformance.spec.tensor_rules import TENSOR_RULES, is_sound
 from dml_conformance.spec.validator import ACCEPTED, Outcome, decide
-from dml_conformance.strategies.boundaries import boundary_cases
-from dml_conformance.strategies.cases import any_case
 from dml_conformance.strategies.chooser import SeededChooser
 
 F32, F16, U32, I64, I8 = DataType.FLOAT32, DataType.FLOAT16, DataType.UINT32, DataType.INT64, DataType.INT8
@@ -171,13 +166,6 @@ WITNESSES = [
         "2, InputTensor has 2 dimensions",
     ),
     Witness(
-        "GATHER.index-dimensions-range",
-        gather(of(F32, (1, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
-        gather(index_dimensions=3),
-        "IndexDimensions",
-        "3, IndicesTensor has 2 dimensions",
-    ),
-    Witness(
         "GATHER.output-rank",
         gather(of(F32, (1, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
         gather(of(F32, (2, 3)), of(U32, (4, 5)), of(F32, (4, 5)), axis=1, index_dimensions=2),
@@ -217,48 +205,11 @@ WITNESSES = [
         "1, InputTensor has 2",
     ),
     Witness(
-        "GATHER_ND.input-dimension-count",
-        nd((3, 4), (2, 1), (2, 4), 2, 2),
-        nd((3, 4), (2, 1), (2, 4), 3, 2),
-        "InputDimensionCount",
-        "3, InputTensor has 2 dimensions",
-    ),
-    Witness(
         "GATHER_ND.tuple-size",
         nd((3, 4), (1, 2), (1, 1), 2, 1),
         nd((3, 4), (1, 3), (1, 1), 2, 1),
         "IndicesTensor.Sizes[1]",
         "3 coordinates a tuple, InputTensor has 2",
-    ),
-    Witness(
-        "GATHER_ND1.batch-dimension-count",
-        nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
-        nd1((2, 3), (2, 1), (1, 2), 2, 2, 2),
-        "BatchDimensionCount",
-        "2, the tensors have 2 dimensions",
-    ),
-    Witness(
-        "GATHER_ND1.output-sizes",
-        nd1((2, 3), (2, 1), (1, 2), 2, 2, 1),
-        nd1((2, 3), (2, 1), (2, 3), 2, 2, 1),
-        "OutputTensor.Sizes",
-        "{2,3}, the inputs give {1,2}",
-    ),
-    Witness(
-        "TILE.repeats-count",
-        tile(of(F32, (2, 3)), of(F32, (4, 3)), 2, 1),
-        tile(of(F32, (2, 3)), of(F32, (4, 3)), 2),
-        "RepeatsCount",
-        "1, InputTensor has 2 dimensions",
-        Level.L3_1,
-    ),
-    Witness(
-        "TILE.repeats",
-        tile(of(F32, (2,)), of(F32, (2,)), 1),
-        tile(of(F32, (2,)), of(F32, (2,)), 0),
-        "Repeats[0]",
-        "0",
-        Level.L3_1,
     ),
 ]
 
@@ -466,15 +417,3 @@ def test_a_tensor_of_which_it_cannot_be_told_whether_it_overlaps_is_not_sound() 
 def test_every_tensor_rule_applies_at_every_level() -> None:
     """Else `is_sound` would have to ask."""
     assert all(rule.applies_at(level) for rule in TENSOR_RULES for level in Level)
-
-
-@pytest.mark.parametrize("operator", operators())
-def test_decisions_are_the_same_without_the_look_at_sound_tensors(
-    operator: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cases = [case for level in Level for case in islice(boundary_cases(operator, level), 0, None, 5)]
-    cases += [any_case(SeededChooser(n), operator, level) for level in Level for n in range(40)]
-    decided = [decide(case.desc, case.level) for case in cases]
-    assert {decision.outcome for decision in decided} >= {Outcome.ACCEPT, Outcome.REJECT}
-    monkeypatch.setattr(validator, "is_sound", lambda tensor, is_output, level: False)
-    assert [decide(case.desc, case.level) for case in cases] == decided
