@@ -95,17 +95,3 @@ def test_an_explanation_fits_where_all_of_it_does(tool: Any) -> None:
     ]
     for entry in other:
         assert not record.Explanation(reason="", **entry).fits(mutant)
-
-
-def test_operators_for_declarations_do_what_their_examples_show(tool: Any) -> None:
-    pytest.importorskip("cosmic_ray", reason="needs Cosmic Ray, of the dependency group `mutation`")
-    from cosmic_ray.mutating import mutate_code
-
-    provider = tool("declarations").Provider()
-    for name in provider:
-        operator = provider[name]
-        assert operator.examples(), name
-        for example in operator.examples():
-            made = mutate_code(example.pre_mutation_code, operator(), example.occurrence)
-            assert made == example.post_mutation_code, name
-        assert mutate_code("x = 1\n", operator(), 0) is None

@@ -18,7 +18,7 @@ from strength import score as score_module
 from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
 from strength.measure import BY_RULE, EVERY_FAMILY, Kill, Outcome, Plan, Planted, measure, measure_at, planted
-from strength.mutants import FAMILIES, MUTANTS, Mutant
+from strength.mutants import MUTANTS, Mutant
 from strength.mutants.memory import LastElementUnwritten
 from strength.mutants.shapes import RepeatsElements
 from strength.rule_mutants import (
@@ -30,7 +30,6 @@ from strength.rule_mutants import (
     Loosens,
     OverApplies,
     derived,
-    overdone,
     witnesses,
 )
 from strength.score import PROMISED, Record, Score, behaviour_digest, go_on
@@ -109,14 +108,6 @@ def test_workers_give_the_same() -> None:
     assert list(measure(plan, workers=2)) == list(measure(plan))
 
 
-@pytest.mark.few(0, 2)
-@pytest.mark.parametrize("operator", REPRESENTATIVES)
-def test_a_wrong_backend_fails_by_its_own_fault(operator: str) -> None:
-    """Measuring raises where one that is wrong in another way fails because its own code raises."""
-    plan = Plan((operator,), (HIGHEST,), FAMILIES, ("quick",), with_witnesses=False)
-    assert measure_at(plan, (operator, HIGHEST))
-
-
 def test_a_slip_in_a_wrong_backend_is_no_fault_found(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slips(ReferenceBackend):
         def execute(self, *_: object) -> None:
@@ -159,13 +150,6 @@ def test_what_is_over_applied_refuses_some_valid_descriptors_and_not_all(operato
     assert made > 10
 
 
-@pytest.mark.parametrize("operator", REPRESENTATIVES)
-def test_witnesses_are_valid(operator: str) -> None:
-    for level in (operators()[operator].introduced_in, HIGHEST):
-        assert len(witnesses(operator, level)) > 100
-        assert all(decide(desc, level).outcome is Decided.ACCEPT for desc in witnesses(operator, level))
-
-
 @pytest.mark.few(1)
 @pytest.mark.parametrize("operator", REPRESENTATIVES)
 def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> None:
@@ -182,12 +166,6 @@ def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> Non
                 if decision.outcome is Decided.REJECT and len(decision.rules) == 1:
                     assert decision.rules[0] not in no_step, step
                     assert step.level != level or decision.rules[0] not in alone, step
-
-
-def test_the_step_of_an_over_application_is_the_one_that_refuses_least() -> None:
-    step, trait = overdone("TILE", HIGHEST, "TILE.repeats") or ("", "")
-    assert step == "Repeats element - 1"
-    assert trait == ""
 
 
 # --- score ------------------------------------------------------------------------------------------------------------
@@ -367,9 +345,3 @@ def test_an_interrupted_measurement_goes_on(tmp_path: Path, monkeypatch: pytest.
         assert sorted(go_on(plan, 1, file), key=str) == sorted(whole, key=str)
         assert measured.pop() == again
     assert run("--outcomes", str(file), "--operator", "TILE")[0] == 2
-
-
-def test_the_command_counts_coverage() -> None:
-    code, text = run("--coverage", "--operator", "TILE", "--level", "2_1")
-    assert code == 0
-    assert "0 gaps in" in text

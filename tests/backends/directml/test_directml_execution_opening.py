@@ -28,7 +28,7 @@ from dml_conformance.backends.directml.com import (
 from dml_conformance.backends.directml.errors import DirectmlError
 from dml_conformance.backends.directml.execution import loader, opening
 from dml_conformance.backends.directml.execution.interfaces import Interface, StructReturn
-from dml_conformance.backends.directml.execution.loader import Setup, choose, names_device
+from dml_conformance.backends.directml.execution.loader import Setup, choose
 from dml_conformance.backends.directml.execution.opening import (
     StandIns,
     adapt,
@@ -328,18 +328,11 @@ def made_on_windows(loaded: list[str], monkeypatch: pytest.MonkeyPatch) -> list[
     return devices
 
 
-def test_a_library_that_returns_structs_as_directml_does_needs_no_bridge(
-    loaded: list[str], made_on_windows: list[Any]
-) -> None:
-    found = opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll"))
-    assert loaded == ["load d3d12.dll", "load dxcore.dll", "load DirectML.dll"]
-    assert found.versions == {"driver": "1.0.0.0", "d3d12 feature level": "12_1"}
-    assert found.name
-
-
 def test_the_software_adapter_is_handed_to_direct3d(loaded: list[str], made_on_windows: list[Any]) -> None:
-    opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll", "dxgi.dll"))
+    """A library that returns structs as DirectML does needs no bridge."""
+    found = opened(Setup("DirectML.dll", "d3d12.dll", "dxcore.dll", "dxgi.dll"))
     assert loaded == ["load d3d12.dll", "load dxcore.dll", "load dxgi.dll", "load DirectML.dll"]
+    assert found.versions == {"driver": "1.0.0.0", "d3d12 feature level": "12_1"}
     assert [adapter.table for _, adapter in made_on_windows] == [headers.IDXGI_ADAPTER]
 
 
@@ -404,14 +397,6 @@ def made(path: Path, content: bytes = b"library") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [("d3d12", True), ("d3d12=/lib/x.so", True), ("warp", True), ("full", False), ("6_2", False), ("d3d", False)],
-)
-def test_words_that_ask_for_execution(word: str, expected: bool) -> None:
-    assert names_device(word) is expected
 
 
 # --- Linux with a library that the user names --------------------------------------------------------------------

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, LibraryCrash, stubs
-from dml_conformance.backends.directml.library import OVERRIDE, cache_folder
+from dml_conformance.backends.directml.library import cache_folder
 from dml_conformance.backends.directml.process import start
 from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.spec.datatypes import DataType
@@ -142,17 +142,6 @@ def test_a_crash_of_the_library_costs_one_decision(backend: DirectmlBackend) -> 
         with pytest.raises(LibraryCrash, match=r'SIG(ABRT|SEGV).*GATHER \{.*"index_dimensions":2'):
             backend.validate(guilty, own_level(backend))
         assert accepts(backend, GATHER)
-
-
-def test_a_library_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    library = library_or_skip(Level.L6_2)
-    monkeypatch.setenv(OVERRIDE, str(library.path))
-    with closing(DirectmlBackend()) as backend:
-        assert backend.capabilities().versions["directml sha256"] == library.sha256
-        assert accepts(backend, GATHER)
-    monkeypatch.setenv(OVERRIDE, __file__)
-    with pytest.raises(ValueError, match=r"cannot load the DirectML library: .*invalid ELF header"):
-        DirectmlBackend()
 
 
 # In a process of its own, as the library is used in it: objects are released, memory stays, and the level asked for

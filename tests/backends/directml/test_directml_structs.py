@@ -249,12 +249,6 @@ def test_the_structs_have_the_size_that_a_c_compiler_gives_them(name: str) -> No
     assert struct.calcsize(struct_format(fields)) == ctypes.sizeof(STRUCTS[name])
 
 
-def test_struct_formats() -> None:
-    assert struct_format(descriptor_classes()["SLICE"].fields) == "@PPIPPP0Q"
-    assert struct_format(descriptor_classes()["UPSAMPLE_2D"].fields) == "@PPIII0Q"
-    assert struct_format(descriptor_classes()["JOIN"].fields) == "@IPPI0Q"
-
-
 def test_nothing_of_one_descriptor_is_left_in_the_next() -> None:
     receiver = Receiver()
     strided = replace(GATHER, input_tensor=TensorDesc.of(DataType.FLOAT32, (3, 2), (2, 1), flags=1, alignment=32))

@@ -107,10 +107,6 @@ def test_a_sample_has_numbers_of_every_binade() -> None:
     assert len(np.unique(bits)) == bits.size
 
 
-def test_numbers_are_the_same_on_both_ways() -> None:
-    assert (sample(FLOAT32, *ON_CPU).view(torch.int32).numpy() == sample(FLOAT32).view(np.int32)).all()
-
-
 def test_other_arguments_are_of_many_kinds_and_the_same_each_time() -> None:
     part = Part(120, 8, 0, 2**12, 2**11)
     for name in ("ELEMENT_WISE_ADD", "ELEMENT_WISE_POW"):
