@@ -107,18 +107,6 @@ def test_every_execution_rule_has_cases(rule: Rule) -> None:
             assert case.rule == rule.id
 
 
-def test_acceptance_has_cases_of_every_operator() -> None:
-    """Valid, decided on alone, and from the level on that the operator exists at."""
-    for operator, level in CELLS:
-        if level in existing(operator):
-            case = make_case(SeededChooser(0), operator, level, ACCEPTANCE)
-            assert (case.outcome, case.rule, case.data) == (Outcome.ACCEPT, ACCEPTANCE, None)
-            assert decide(case.desc, level).outcome is Outcome.ACCEPT
-        else:
-            with pytest.raises((KeyError, Impossible)):
-                make_case(SeededChooser(0), operator, level, ACCEPTANCE)
-
-
 @pytest.mark.parametrize(("operator", "level"), CELLS)
 def test_a_case_of_an_execution_rule_brings_what_the_rule_is_about(operator: str, level: Level) -> None:
     for rule in execution_rules(operator, level):

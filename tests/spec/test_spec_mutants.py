@@ -44,7 +44,7 @@ from dml_conformance.spec.observations import CONDITIONS, observations
 from dml_conformance.spec.operator import OperatorDesc, Support, is_whole, slots, with_tensors
 from dml_conformance.spec.operator_facts import TableFacts
 from dml_conformance.spec.registry import families, operators, rule, rules
-from dml_conformance.spec.rules import Category
+from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.tensor import TensorDesc, elements_overlap, span_in_elements
 from dml_conformance.spec.tensor_rules import EXECUTION_RULES, TENSOR_RULES, max_dimension_count
 from dml_conformance.spec.validator import decide
@@ -93,9 +93,9 @@ def test_five_dimensions_below_3_0_and_eight_from_there_on() -> None:
     assert [max_dimension_count(level) for level in (Level.L1_0, Level.L2_1, Level.L3_0, Level.L6_4)] == [5, 5, 8, 8]
 
 
-# Which part of the specification a backend claims with a category. A rule of execution is in none of them.
+# Which part of the specification a backend claims with a category: kinds of constraints and, of no kind, rules.
 CLAIMED = {
-    Category.LEVEL_SUPPORT: {"introduced-in", "data-types", "dimension-counts", "unnamed-data-types", "step-data-type"},
+    Category.LEVEL_SUPPORT: {"from_level", "data-types", "dimension-counts", "unnamed-data-types", "step-data-type"},
     Category.TENSOR_DESC: {
         *("TENSOR.type", "TENSOR.data-type", "TENSOR.flags", "TENSOR.owned-by-dml"),
         *("TENSOR.dimension-count", "TENSOR.sizes", "TENSOR.element-count"),
@@ -105,65 +105,40 @@ CLAIMED = {
         *("TENSOR.alignment-power-of-two", "TENSOR.alignment-element-size"),
     },
     Category.AGREEMENT: {
-        *("required-tensors", "same-dimension-count", "same-dimension-count-before-4_0"),
-        *("same-data-type", "value-data-type", "exponent-data-type", "min-max-data-type", "scale-data-type"),
-        *("zero-point", "an-output", "scale-and-bias"),
-        *(
-            "input-given",
-            "key-alone",
-            "quantization-data-types",
-            "outputs",
-            "past-lengths",
-            "past-together",
-            "query-alone",
-        ),
-        "value-alone",
+        *("given", "same_ranks", "same_types", "same_type", "together", "type_of"),
+        *("input-given", "past-lengths", "quantization-data-types", "same-data-type"),
     },
     Category.ATTRIBUTES: {
-        *("enumerators", "array-lengths", "array-counts", "axes-range", "above-0", "block-size", "dilations"),
-        *("k-range", "k-of-all", "padding-value-data-type", "pixel-offsets", "scales", "scale-size"),
-        *("strides", "window-sizes", "steepness-range", "fused-activation", "fused-steepness"),
-        *("axis-range", "index-dimensions-range", "input-dimension-count", "indices-dimension-count"),
-        *("batch-dimension-count", "batch-dimension-count-meaningful", "repeats-count", "repeats"),
-        *("activation-count", "forward-output-padding", "groups"),
-        *("power", "quantization-type", "quantization-count", "decay-rates"),
-        *("channel-count", "head-count-range", "local-size-range", "mask-type", "p-range"),
-        *("key-value-head-count-divides", "key-value-head-count-range", "query-head-count-range"),
-        *("reduction-function", "sample-range", "spatial-scale", "spatial-scales"),
+        *("within", "enumerators", "count", "divides", "activation", "steepness", "entries", "type_of"),
+        *("channel-count", "forward-output-padding", "mask-type", "quantization-count", "quantization-type"),
+        "scale-size",
     },
     Category.SHAPE: {
-        *("leading-index-sizes", "leading-input-sizes", "output-rank", "output-sizes", "shape-before-2_1"),
-        *("blocks", "step-sizes", "input-first-moment-sizes", "input-second-moment-sizes"),
-        *("sizes-off-axis", "tuple-size", "tuple-size-meaningful", "batch-sizes"),
-        *("blocks-dimension-count", "bounds", "coordinates", "divisible", "indices-along-axis", "input-sizes"),
-        *("lengths-sizes", "reflection-of-one", "same-sizes", "updates-sizes", "values-count"),
-        *("window-fits", "window-range", "effective-rank", "channels", "bias-sizes", "filter-sizes", "weight-sizes"),
-        *("hidden-init-sizes", "recurrence-sizes", "leading-input-size", "sequence-lengths-sizes"),
-        *("gradient-sizes", "quantization-sizes", "quantization-dimension-count", "zero-point-sizes"),
-        *("a-scale-sizes", "a-zero-point-sizes", "a-zero-points-as-scales", "b-scale-sizes", "b-sizes"),
-        *("b-zero-point-sizes", "b-zero-points-as-scales", "batch-index-count", "cell-mem-init-sizes"),
-        *("filter-scale-sizes", "filter-zero-point-sizes", "filter-zero-points-as-scales", "gradient-count"),
-        *("heads-divide", "input-scale-sizes", "input-zero-point-sizes", "leading-batch-index-sizes"),
-        *("leading-input-state-sizes", "leading-roi-sizes", "mask-sizes", "output-scale-sizes"),
-        *("output-zero-point-sizes", "output-zero-points-as-scales", "past-key-sizes", "past-value-sizes"),
-        *("peephole-sizes", "relative-position-bias-sizes", "roi-columns", "spatial", "spatial-dimensions"),
-        "state-size",
+        *("output_sizes", "leading_ones", "window_fits", "size_within", "sizes", "broadcastable"),
+        *("batch-sizes", "blocks", "blocks-dimension-count", "bounds", "channels", "coordinates", "divisible"),
+        *("heads-divide", "input-sizes", "output-rank", "output-sizes", "quantization-dimension-count"),
+        *("quantization-sizes", "reflection-of-one", "shape-before-2_1", "spatial", "spatial-dimensions"),
+        *("values-count", "window-range", "zero-point-sizes"),
     },
     Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
     Category.EXECUTION: {
         *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides", "EXECUTION.in-place"),
-        "EXECUTION.binding",
-        *("values", "accuracy", "negative-indices", "out-of-range-indices"),
+        *("EXECUTION.binding", "values", "accuracy", "negative-indices", "out-of-range-indices"),
     },
 }
+
+
+def _name(known: Rule) -> str:
+    """Without the operator's."""
+    subject, _, name = known.id.partition(".")
+    return name if subject in operators() else known.id
 
 
 def test_a_category_is_claimed_with_these_rules() -> None:
     """What `Capabilities.enforces` promises: a rule that moves to another category moves between promises."""
     found: dict[Category, set[str]] = {category: set() for category in Category}
     for known in rules().values():
-        subject, _, name = known.id.partition(".")
-        found[known.category].add(name if subject in operators() else known.id)
+        found[known.category].add(known.constraint.kind if known.constraint else _name(known))
     assert found == CLAIMED
 
 
@@ -283,7 +258,9 @@ _OF_ATTRIBUTES = {
     *("array-counts", "power", "channel-count", "local-size-range", "p-range", "reduction-function", "sample-range"),
     *("quantization-type", "quantization-count", "decay-rates"),
 }
-_SHAPES = CLAIMED[Category.SHAPE] | CLAIMED[Category.ATTRIBUTES] - _OF_ATTRIBUTES
+_SHAPES = {
+    _name(known) for known in rules().values() if known.category in (Category.SHAPE, Category.ATTRIBUTES)
+} - _OF_ATTRIBUTES
 _CONTENT = {"data-types", "dimension-counts", "same-dimension-count", "same-data-type"}
 _MEASURES = {"TENSOR.total-size", "TENSOR.total-size-rounding"}
 

@@ -324,12 +324,6 @@ def test_fitting_rules_depends_on_the_level() -> None:
     assert set(outcomes.values()) == {(), ("TILE.data-types",)}
 
 
-def test_tile_has_no_float64_at_any_level() -> None:
-    desc = tile(of(DataType.FLOAT64, (2,)), of(DataType.FLOAT64, (2,)), 1)
-    assert decide(desc, Level.L6_4).rules == ("TILE.data-types",)
-    assert decide(tile(of(I64, (2,)), of(I64, (2,)), 1), Level.L4_1) == ACCEPTED
-
-
 def test_a_violation_as_json_says_all_of_it() -> None:
     violation = decide(gather(output=of(F32, (4, 3))), Level.L3_0).violations[0]
     assert violation.as_json() == {

@@ -399,65 +399,50 @@ def made(path: Path, content: bytes = b"library") -> Path:
     return path
 
 
-# --- Linux with a library that the user names --------------------------------------------------------------------
-
-
-def test_the_library_named_in_the_environment(
-    linux: list[Level | None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    native = made(tmp_path / "native.so")
-    monkeypatch.setenv("DML_CONFORMANCE_D3D12", str(native))
-    setup, library = choose("d3d12", Level.L5_2)
-    assert setup == Setup("/cache/libdirectml.so", str(native), device_name="the device of native.so")
-    assert (library, linux) == (LINUX_LIBRARY, [Level.L5_2])
-
-
-def test_the_library_named_in_the_word_comes_first(
-    linux: list[Level | None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("DML_CONFORMANCE_D3D12", str(made(tmp_path / "other.so")))
-    monkeypatch.setenv("DML_CONFORMANCE_D3D12_NAME", "a GPU")
-    setup, _ = choose(f"d3d12={made(tmp_path / 'native.so')}")
-    assert (setup.d3d12, setup.device_name) == (str(tmp_path / "native.so"), "a GPU")
-
-
-def test_a_library_that_is_not_there_is_told_with_who_named_it(
-    linux: list[Level | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DML_CONFORMANCE_D3D12", "/not/there.so")
-    with pytest.raises(DirectmlError, match=r"DML_CONFORMANCE_D3D12 names '/not/there\.so'"):
-        choose("d3d12")
+NATIVE, WSL = "DML_CONFORMANCE_D3D12", "libd3d12.so"
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "named", "expected"),
     [
-        ("d3d12", "name it in DML_CONFORMANCE_D3D12, or as in directml:d3d12=/path"),
-        ("warp", "WARP is Windows' own software adapter"),
-        ("warp=/lib/x.so", "'warp=/lib/x.so' is no device"),
-        ("gpu", "'gpu' is no device"),
-        ("d3d12=/no/such.so", r"the device names '/no/such\.so', and there is no such file"),
+        ("d3d12", {NATIVE: "native.so"}, ("native.so", "", "the device of native.so")),
+        # The word comes before the environment, and that before the libraries of WSL.
+        ("d3d12={}/native.so", {NATIVE: "other.so", f"{NATIVE}_NAME": "a GPU"}, ("native.so", "", "a GPU")),
+        ("d3d12", {}, (WSL, "libdxcore.so", "")),
+        ("d3d12", {NATIVE: "native.so", "here": WSL}, ("native.so", "", "the device of native.so")),
+        ("d3d12", {NATIVE: "missing.so"}, r"DML_CONFORMANCE_D3D12 names '.*/missing\.so'"),
+        ("d3d12", {"here": ""}, "name it in DML_CONFORMANCE_D3D12, or as in directml:d3d12=/path"),
+        ("warp", {}, "WARP is Windows' own software adapter"),
+        ("warp=/lib/x.so", {}, "'warp=/lib/x.so' is no device"),
+        ("gpu", {}, "'gpu' is no device"),
+        ("d3d12=/no/such.so", {}, r"the device names '/no/such\.so', and there is no such file"),
     ],
 )
-def test_words_that_name_nothing_are_told(linux: list[Level | None], word: str, told: str) -> None:
-    with pytest.raises(DirectmlError, match=told):
-        choose(word)
-
-
-# --- WSL ---------------------------------------------------------------------------------------------------------
-
-
-def test_wsl_has_libraries_of_its_own(
-    linux: list[Level | None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_the_libraries_of_linux(
+    linux: list[Level | None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    word: str,
+    named: dict[str, str],
+    expected: tuple[str, str, str] | str,
 ) -> None:
+    """What the user names, or what WSL has; there are `native.so`, `other.so` and, unless said, those of WSL."""
     monkeypatch.setattr(loader, "WSL_FOLDER", tmp_path)
-    made(tmp_path / "libd3d12.so")
-    setup, library = choose("d3d12")
-    assert setup == Setup("/cache/libdirectml.so", str(tmp_path / "libd3d12.so"), str(tmp_path / "libdxcore.so"))
-    assert library == LINUX_LIBRARY
-    native = made(tmp_path / "native.so")
-    monkeypatch.setenv("DML_CONFORMANCE_D3D12", str(native))
-    assert choose("d3d12")[0].d3d12 == str(native), "a library that the user names comes first"
+    for name in ("native.so", "other.so", *filter(None, [named.get("here", WSL)])):
+        made(tmp_path / name)
+    for variable in (NATIVE, f"{NATIVE}_NAME"):
+        if variable in named:
+            value = named[variable]
+            monkeypatch.setenv(variable, str(tmp_path / value) if value.endswith(".so") else value)
+    if isinstance(expected, str):
+        with pytest.raises(DirectmlError, match=expected):
+            choose(word.format(tmp_path))
+        return
+    setup, library = choose(word.format(tmp_path), Level.L5_2)
+    d3d12, dxcore, device_name = expected
+    beside = {"dxcore": str(tmp_path / dxcore)} if dxcore else {"device_name": device_name}
+    assert setup == Setup("/cache/libdirectml.so", str(tmp_path / d3d12), **beside)
+    assert (library, linux) == (LINUX_LIBRARY, [Level.L5_2])
 
 
 # --- Windows -----------------------------------------------------------------------------------------------------
