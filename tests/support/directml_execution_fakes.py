@@ -95,16 +95,10 @@ class World:
 class FakeObject(ComObject):
     FREE: ClassVar = 1  # references of an object that nobody uses
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *described: Any) -> None:
         super().__init__(world.unexpected)
         self.world = world
         world.objects[self.address] = self
-
-    def give(self, function: str, pointer: int, made: Callable[[], FakeObject]) -> int:
-        """Answer a call that creates something."""
-        if function in self.world.fails:
-            return self.world.fails[function].signed
-        return made().hand_out(pointer)
 
 
 class FakeResource(FakeObject):
@@ -135,6 +129,10 @@ class FakeAllocator(FakeObject):
     slots = headers.ID3D12_COMMAND_ALLOCATOR
     is_empty = True
 
+    def __init__(self, world: World, kind: int) -> None:
+        super().__init__(world)
+        assert kind == CommandListType.COMPUTE
+
     @implements("Reset", RESULT)
     def reset(self) -> int:
         assert all(fence.is_awaited for fence in self.world.made(FakeFence)), "commands may still run"
@@ -158,6 +156,10 @@ class FakeFence(FakeObject):
 class FakeQueue(FakeObject):
     slots = headers.ID3D12_COMMAND_QUEUE
 
+    def __init__(self, world: World, desc: int) -> None:
+        super().__init__(world)
+        assert CommandQueueDesc.from_address(desc).Type == CommandListType.COMPUTE
+
     @implements("ExecuteCommandLists", None, UINT, POINTER)
     def execute(self, count: int, lists: int) -> None:
         for pointer in (POINTER * count).from_address(lists):
@@ -180,8 +182,9 @@ class FakeQueue(FakeObject):
 class FakeList(FakeObject):
     slots = headers.ID3D12_GRAPHICS_COMMAND_LIST
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, node: int, kind: int, *more: int | None) -> None:
         super().__init__(world)
+        assert kind == CommandListType.COMPUTE
         self.is_open = True
         self.commands: list[Callable[[], None]] = []
 
@@ -261,8 +264,9 @@ class FakeList(FakeObject):
 class FakeDescriptorHeap(FakeObject):
     slots = headers.ID3D12_DESCRIPTOR_HEAP
 
-    def __init__(self, world: World, desc: DescriptorHeapDesc) -> None:
+    def __init__(self, world: World, wanted: int) -> None:
         super().__init__(world)
+        desc = DescriptorHeapDesc.from_address(wanted)
         assert desc.Type == headers.DESCRIPTOR_HEAP_TYPE_CBV_SRV_UAV
         self.count: int = desc.NumDescriptors
         self.is_visible: bool = desc.Flags == headers.DESCRIPTOR_HEAP_FLAG_SHADER_VISIBLE
@@ -285,9 +289,9 @@ class FakeHeap(FakeObject):
 class FakeQueryHeap(FakeObject):
     slots = headers.ID3D12_QUERY_HEAP
 
-    def __init__(self, world: World, count: int) -> None:
+    def __init__(self, world: World, desc: int) -> None:
         super().__init__(world)
-        self.ticks = (UINT64 * count)()
+        self.ticks = (UINT64 * QueryHeapDesc.from_address(desc).Count)()
         self.now = 10**12
 
     def mark(self, index: int) -> None:
@@ -295,14 +299,33 @@ class FakeQueryHeap(FakeObject):
         self.ticks[index] = self.now
 
 
-def creates(function: str, kind: type[FakeObject], *argtypes: Any) -> Any:
-    """A method that makes an object of a kind, whatever it is to be like; the pointer that gets it comes last."""
+def creates(function: str, make: Callable[..., FakeObject], *argtypes: Any) -> Any:
+    """A method that makes an object of the world and its arguments; the pointer that gets it comes last."""
 
     @implements(function, RESULT, *argtypes, POINTER, POINTER)
     def create(self: FakeObject, *arguments: Any) -> int:
-        return self.give(function, arguments[-1], lambda: kind(self.world))
+        if function in self.world.fails:
+            return self.world.fails[function].signed
+        return make(self.world, *arguments[:-2]).hand_out(arguments[-1])
 
     return create
+
+
+def committed(world: World, properties: int, flags: int, desc: int, state: int, clear: int | None) -> FakeResource:
+    heap = HeapType(HeapProperties.from_address(properties).Type)
+    wanted = ResourceDesc.from_address(desc)
+    assert wanted.Width
+    assert wanted.Dimension == headers.RESOURCE_DIMENSION_BUFFER
+    assert wanted.Layout == headers.TEXTURE_LAYOUT_ROW_MAJOR
+    assert state == STATES[heap]
+    may_be_written = wanted.Flags == headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS
+    assert may_be_written == (heap is HeapType.DEFAULT), "that is what shaders may write to"
+    return FakeResource(world, heap, wanted)
+
+
+def placed(world: World, heap: int, offset: int, desc: int, state: int, clear: int | None) -> FakeResource:
+    assert isinstance(world.objects[heap], FakeHeap)
+    return FakeResource(world, HeapType.DEFAULT, ResourceDesc.from_address(desc))
 
 
 class FakeDevice(FakeObject):
@@ -311,60 +334,18 @@ class FakeDevice(FakeObject):
     FREE = 0
 
     create_fence = creates("CreateFence", FakeFence, UINT64, UINT)
-
-    @implements("CreateCommandQueue", RESULT, POINTER, POINTER, POINTER)
-    def create_queue(self, desc: int, iid: int, pointer: int) -> int:
-        assert CommandQueueDesc.from_address(desc).Type == CommandListType.COMPUTE
-        return self.give("CreateCommandQueue", pointer, lambda: FakeQueue(self.world))
-
-    @implements("CreateCommandAllocator", RESULT, UINT, POINTER, POINTER)
-    def create_allocator(self, kind: int, iid: int, pointer: int) -> int:
-        assert kind == CommandListType.COMPUTE
-        return self.give("CreateCommandAllocator", pointer, lambda: FakeAllocator(self.world))
-
-    @implements("CreateCommandList", RESULT, UINT, UINT, POINTER, POINTER, POINTER, POINTER)
-    def create_list(self, node: int, kind: int, allocator: int, state: int | None, iid: int, pointer: int) -> int:
-        assert kind == CommandListType.COMPUTE
-        return self.give("CreateCommandList", pointer, lambda: FakeList(self.world))
+    create_queue = creates("CreateCommandQueue", FakeQueue, POINTER)
+    create_allocator = creates("CreateCommandAllocator", FakeAllocator, UINT)
+    create_list = creates("CreateCommandList", FakeList, UINT, UINT, POINTER, POINTER)
+    create_descriptor_heap = creates("CreateDescriptorHeap", FakeDescriptorHeap, POINTER)
+    create_query_heap = creates("CreateQueryHeap", FakeQueryHeap, POINTER)
+    create_heap = creates("CreateHeap", FakeHeap, POINTER)
+    create_resource = creates("CreateCommittedResource", committed, POINTER, UINT, POINTER, UINT, POINTER)
+    create_placed = creates("CreatePlacedResource", placed, POINTER, UINT64, POINTER, UINT, POINTER)
 
     @implements("GetDescriptorHandleIncrementSize", UINT, UINT)
     def increment(self, kind: int) -> int:
         return INCREMENT
-
-    @implements("CreateDescriptorHeap", RESULT, POINTER, POINTER, POINTER)
-    def create_descriptor_heap(self, desc: int, iid: int, pointer: int) -> int:
-        wanted = DescriptorHeapDesc.from_address(desc)
-        return self.give("CreateDescriptorHeap", pointer, lambda: FakeDescriptorHeap(self.world, wanted))
-
-    @implements("CreateQueryHeap", RESULT, POINTER, POINTER, POINTER)
-    def create_query_heap(self, desc: int, iid: int, pointer: int) -> int:
-        count = QueryHeapDesc.from_address(desc).Count
-        return self.give("CreateQueryHeap", pointer, lambda: FakeQueryHeap(self.world, count))
-
-    @implements("CreateCommittedResource", RESULT, POINTER, UINT, POINTER, UINT, POINTER, POINTER, POINTER)
-    def create_resource(
-        self, properties: int, flags: int, desc: int, state: int, clear: int | None, iid: int, pointer: int
-    ) -> int:
-        heap = HeapType(HeapProperties.from_address(properties).Type)
-        wanted = ResourceDesc.from_address(desc)
-        assert wanted.Width
-        assert wanted.Dimension == headers.RESOURCE_DIMENSION_BUFFER
-        assert wanted.Layout == headers.TEXTURE_LAYOUT_ROW_MAJOR
-        assert state == STATES[heap]
-        may_be_written = wanted.Flags == headers.RESOURCE_FLAG_ALLOW_UNORDERED_ACCESS
-        assert may_be_written == (heap is HeapType.DEFAULT), "that is what shaders may write to"
-        return self.give("CreateCommittedResource", pointer, lambda: FakeResource(self.world, heap, wanted))
-
-    create_heap = creates("CreateHeap", FakeHeap, POINTER)
-
-    @implements("CreatePlacedResource", RESULT, POINTER, UINT64, POINTER, UINT, POINTER, POINTER, POINTER)
-    def create_placed(
-        self, heap: int, offset: int, desc: int, state: int, clear: int | None, iid: int, pointer: int
-    ) -> int:
-        assert isinstance(self.world.objects[heap], FakeHeap)
-        wanted = ResourceDesc.from_address(desc)
-        make = "CreatePlacedResource"
-        return self.give(make, pointer, lambda: FakeResource(self.world, HeapType.DEFAULT, wanted))
 
     @implements("GetDeviceRemovedReason", RESULT)
     def removed_reason(self) -> int:
@@ -400,8 +381,9 @@ class FakeDispatchable(FakeObject):
 class FakeTable(FakeObject):
     slots = headers.IDML_BINDING_TABLE
 
-    def __init__(self, world: World, desc: ctypes.Structure) -> None:
+    def __init__(self, world: World, wanted: int) -> None:
         super().__init__(world)
+        desc = BindingTableDesc.from_address(wanted)
         self.dispatchable: FakeDispatchable = world.objects[desc.Dispatchable]
         first, rest = divmod(desc.CPUDescriptorHandle.ptr - CPU_START, INCREMENT)
         assert rest == 0
@@ -473,32 +455,26 @@ def move(target: Any, source: Any) -> None:
     ctypes.memmove(start, ctypes.addressof(of.memory) + of_offset, min(to_size, of_size))
 
 
+def compiled(world: World, operator: int, flags: int) -> FakeDispatchable:
+    assert flags == headers.EXECUTION_FLAG_NONE
+    return FakeDispatchable(world, world.needs, "dispatch")
+
+
+def initializer(world: World, count: int, operators: int) -> FakeDispatchable:
+    assert [world.objects[each].name for each in (POINTER * count).from_address(operators)] == ["dispatch"]
+    return FakeDispatchable(world, world.initializer_needs, "initialize")
+
+
 class FakeDml(FakeObject):
     slots = headers.IDML_DEVICE
     interfaces = frozenset({headers.IDML_DEVICE.iid})
     FREE = 0
 
     create_operator = creates("CreateOperator", FakeOperator, POINTER)
-
-    @implements("CompileOperator", RESULT, POINTER, UINT, POINTER, POINTER)
-    def compile_operator(self, operator: int, flags: int, iid: int, pointer: int) -> int:
-        world = self.world
-        assert flags == headers.EXECUTION_FLAG_NONE
-        return self.give("CompileOperator", pointer, lambda: FakeDispatchable(world, world.needs, "dispatch"))
-
-    @implements("CreateOperatorInitializer", RESULT, UINT, POINTER, POINTER, POINTER)
-    def create_initializer(self, count: int, operators: int, iid: int, pointer: int) -> int:
-        world = self.world
-        assert [world.objects[each].name for each in (POINTER * count).from_address(operators)] == ["dispatch"]
-        made = "CreateOperatorInitializer"
-        return self.give(made, pointer, lambda: FakeDispatchable(world, world.initializer_needs, "initialize"))
-
+    compile_operator = creates("CompileOperator", compiled, POINTER, UINT)
+    create_initializer = creates("CreateOperatorInitializer", initializer, UINT, POINTER)
     create_recorder = creates("CreateCommandRecorder", FakeRecorder)
-
-    @implements("CreateBindingTable", RESULT, POINTER, POINTER, POINTER)
-    def create_table(self, desc: int, iid: int, pointer: int) -> int:
-        wanted = BindingTableDesc.from_address(desc)
-        return self.give("CreateBindingTable", pointer, lambda: FakeTable(self.world, wanted))
+    create_table = creates("CreateBindingTable", FakeTable, POINTER)
 
     @implements("GetDeviceRemovedReason", RESULT)
     def removed_reason(self) -> int:
