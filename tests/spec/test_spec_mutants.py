@@ -662,19 +662,6 @@ def test_a_case_has_the_name_and_digest_of_what_it_writes() -> None:
     assert case.digest == digest_of(case.to_json())
 
 
-def test_a_case_read_by_what_was_observed_has_the_rules_of_that_decision() -> None:
-    """Two open questions, of which the library's refusal of the first settles the case: that one is broken."""
-    output = TensorDesc.of(F32, (1, 2, 4), (8, 0, 1))
-    case = Case.of(
-        GatherDesc(TensorDesc.of(F32, (1, 2, 3)), TensorDesc.of(U32, (2, 3, 4)), output, 2, 1),
-        Level.L4_1,
-    )
-    assert case.outcome is validator.Outcome.UNSPECIFIED
-    assert case.broken == ("TENSOR.output-overlap", "GATHER.leading-index-sizes")
-    read = case.read(validator.Reading.OBSERVED)
-    assert (read.outcome, read.broken) == (validator.Outcome.REJECT, ("TENSOR.output-overlap",))
-
-
 def test_integers_with_a_sign_are_told_apart() -> None:
     signed = {t for t in DataType if t.is_signed_integer is True}
     assert signed == {DataType.INT4, DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64}

@@ -297,18 +297,6 @@ def test_what_the_pages_leave_open_is_unspecified(witness: Witness) -> None:
     assert (first.where, first.found) == (witness.where, witness.found)
 
 
-def test_all_broken_rules_are_named() -> None:
-    decision = decide(
-        gather(output=of(F16, (4, 3), flags=TensorFlag.OWNED_BY_DML), source=of(F32, (3, 2), alignment=3)), Level.L3_0
-    )
-    assert decision.rules == (
-        "TENSOR.alignment-power-of-two",
-        "TENSOR.owned-by-dml",
-        "GATHER.same-data-type",
-        "GATHER.output-sizes",
-    )
-
-
 def test_a_rejection_outweighs_an_open_question() -> None:
     desc = gather(of(F32, (3, 3)), of(U32, (3, 2)), of(F16, (3, 2)), axis=1)
     decision = decide(desc, Level.L3_0)

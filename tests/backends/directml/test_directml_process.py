@@ -31,22 +31,6 @@ E_INVALIDARG = -2147024809
 REJECT = f"reply({E_INVALIDARG})"
 
 
-def test_answers_and_crashes_come_back_with_the_last_words() -> None:
-    worker = fake_worker(
-        "\n    if block == b'bad': os.write(2, b'double free\\n'); reply(signal=signal.SIGABRT)"
-        "\n    elif block == b'slow': reply(signal=signal.SIGALRM)"
-        "\n    else: reply(len(block), text=b'what was called')"
-    )
-    assert worker.hello.level == 0x6200
-    for _ in range(2):
-        with pytest.raises(LibraryCrash, match=r"^died of SIGABRT: double free$"):
-            worker.ask(b"bad")
-        assert worker.ask(b"12345") == Reply(5, "what was called")
-    with pytest.raises(LibraryCrash, match="SIGALRM, taking too long"):
-        worker.ask(b"slow")
-    worker.close()
-
-
 @pytest.mark.parametrize(
     ("answers", "told"),
     [
