@@ -16,7 +16,7 @@ from hypothesis import given as given_
 from hypothesis import strategies as st
 
 from fuzz.judged import Workplace
-from fuzz.kinds import Input, good_inputs, kinds
+from fuzz.kinds import KINDS, Input, good_inputs, hostile
 from fuzz.sandbox import Sandbox
 from fuzz.seeds import make_seeds
 
@@ -127,7 +127,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "seeds").mkdir()
         seeds = make_seeds(folder / "seeds")
-        strategies = {kind: inputs for kind, inputs in kinds(seeds).items() if kind in (options.kind or [kind])}
+        strategies = {kind: hostile(make(seeds)) for kind, make in KINDS.items() if kind in (options.kind or [kind])}
         with Sandbox(folder / "sandbox") as sandbox:
             workplace = Workplace(sandbox)
             for good in good_inputs(seeds):
