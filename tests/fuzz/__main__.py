@@ -30,8 +30,6 @@ class Tally:
 
     codes: Counter[int] = field(default_factory=Counter)
     slowest: float = 0.0
-    peak: int = 0
-    seconds: float = 0.0
 
 
 class Fault(AssertionError):
@@ -78,7 +76,6 @@ class Fuzzer:
                 outcome, faults = self._workplace.run(given)
                 tally.codes[outcome.code] += 1
                 tally.slowest = max(tally.slowest, outcome.seconds)
-                tally.peak = max(tally.peak, outcome.peak)
                 new = [fault for fault in faults if _about(kind, given, fault) not in self.faults]
                 if not new:
                     return
@@ -86,13 +83,10 @@ class Fuzzer:
                 shrink_until = min(shrink_until, time.monotonic() + MOST_SHRINKING)
             raise Fault
 
-        started = time.monotonic()
         try:
             fuzz()
         except Fault:
             self._keep(kind, *list(shown.values())[-1])
-        finally:
-            tally.seconds += time.monotonic() - started
 
     def _keep(self, kind: str, given: Input, faults: list[str]) -> None:
         """Save an input, so that the command can be run on it again, and tell of it."""
@@ -144,15 +138,11 @@ def main() -> int:
 
 
 def _tell(fuzzer: Fuzzer) -> None:
-    print(f"\n{'kind':<12}{'inputs':>8}{'0':>7}{'1':>7}{'2':>7}{'other':>7}{'slowest':>10}{'memory':>10}{'time':>8}")
+    print(f"\n{'kind':<12}{'inputs':>8}{'0':>7}{'1':>7}{'2':>7}{'other':>7}{'slowest':>10}")
     for kind, tally in fuzzer.tallies.items():
         usual = [tally.codes[code] for code in (0, 1, 2)]
-        other = tally.codes.total() - sum(usual)
-        print(
-            f"{kind:<12}{tally.codes.total():>8,}"
-            + "".join(f"{count:>7,}" for count in (*usual, other))
-            + f"{tally.slowest:>8.2f} s{tally.peak >> 20:>6,} MiB{tally.seconds:>6.0f} s"
-        )
+        counts = "".join(f"{count:>7,}" for count in (*usual, tally.codes.total() - sum(usual)))
+        print(f"{kind:<12}{tally.codes.total():>8,}{counts}{tally.slowest:>8.2f} s")
     total = sum(tally.codes.total() for tally in fuzzer.tallies.values())
     print(f"{total:,} inputs, {len(fuzzer.faults)} faults")
 

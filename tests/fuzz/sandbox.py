@@ -46,7 +46,6 @@ class Outcome(NamedTuple):
     Attributes:
         code: its exit code; below 0 the signal that ended it.
         seconds: of the processor that it took.
-        peak: bytes that it had in memory at most.
         stdout: the beginning of what it wrote there.
         stderr: the same.
         did: what it did that reading a file needs not, a line each.
@@ -55,7 +54,6 @@ class Outcome(NamedTuple):
 
     code: int
     seconds: float
-    peak: int
     stdout: str
     stderr: str
     did: tuple[str, ...]
@@ -182,7 +180,6 @@ def _run(folder: Path, function: Callable[[list[str]], None], request: dict[str,
     return {
         "code": code,
         "seconds": usage.ru_utime + usage.ru_stime,
-        "peak": usage.ru_maxrss * 1024,
         "stdout": texts[0],
         "stderr": texts[1],
         "did": texts[2].splitlines(),
