@@ -45,6 +45,17 @@ def test_a_ratio_is_the_median_of_the_rounds_ratios(ratios: ModuleType) -> None:
     assert (row.low, row.ratio, row.high) == pytest.approx((1.25, 2, 2))
 
 
+def test_the_ratio_is_not_that_of_the_medians(ratios: ModuleType) -> None:
+    row = compared(ratios, [100, 10, 40], [50, 40, 10])
+    assert row.rate / row.peer_rate == pytest.approx(1)
+    assert row.ratio == pytest.approx(2)
+
+
+def test_every_round_has_both_sides(ratios: ModuleType) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        compared(ratios, [1, 2, 3], [1, 2])
+
+
 def test_a_rate_is_of_the_clock_asked_for(ratios: ModuleType) -> None:
     sample = ratios.Sample(count=60, wall=3.0, core=2.0)
     assert sample.rate(ratios.Clock.WALL) == 20
@@ -111,6 +122,13 @@ def test_the_table_says_what_the_rows_say(ratios: ModuleType) -> None:
     ]
 
 
+def test_rates_by_the_wall_clock_are_marked(ratios: ModuleType) -> None:
+    samples = [ratios.Sample(count=10, wall=2.0, core=1.0)]
+    row = ratios.row("suite", "work", "units", samples, "peer", [1.0], None, ratios.Clock.WALL)
+    text = ratios.table([row], [0.5], ratios.Heading("2025-03-04", "A processor", {"numpy": "2.2.3"}, "full"))
+    assert "| 5.00 units (wall) |" in text
+
+
 def test_the_table_takes_the_place_of_the_old_one(ratios: ModuleType) -> None:
     page = "before\n<!-- measured -->\nold\n<!-- end -->\nafter\n"
     assert ratios.with_table(page, "new\\1") == "before\n<!-- measured -->\n\nnew\\1\n\n<!-- end -->\nafter\n"
@@ -172,3 +190,15 @@ def test_every_benchmark_runs_and_the_page_shows_them_all(tmp_path: Path) -> Non
     assert rows_of_page(PAGE.read_text(encoding="utf-8")) == named, (
         "run: tox run -e bench -- --page docs/performance.md"
     )
+
+
+@pytest.mark.slow
+def test_a_selection_leaves_the_page_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- measured -->\nkept\n<!-- end -->\n", encoding="utf-8")
+    done = bench(tmp_path / "runs", "--sizes", "tiny", "--page", str(page), "-k", "decide")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "| validator " in done.stdout
+    assert "| sweep " not in done.stdout
+    assert f"{page}: left as it is" in done.stdout
+    assert "kept" in page.read_text(encoding="utf-8")

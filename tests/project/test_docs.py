@@ -26,6 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+import click
 import pytest
 from places import ROOT
 
@@ -93,6 +94,16 @@ def test_generated_parts_are_current(generate: ModuleType) -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != content
     ]
     assert not stale, "run: python docs/generate.py"
+
+
+def test_every_command_and_option_is_in_the_reference(generate: ModuleType) -> None:
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    for name, command in generate.leaf_commands():
+        section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section, f"{name} has no section"
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert all(f"`{option}" in section or f", {option}" in section for option in parameter.opts), parameter
 
 
 def test_every_block_that_is_generated_is_asked_for(generate: ModuleType) -> None:

@@ -30,6 +30,7 @@ from strength.rule_mutants import (
     Loosens,
     OverApplies,
     derived,
+    overdone,
     witnesses,
 )
 from strength.score import PROMISED, Record, Score, behaviour_digest, go_on
@@ -150,6 +151,13 @@ def test_what_is_over_applied_refuses_some_valid_descriptors_and_not_all(operato
     assert made > 10
 
 
+@pytest.mark.parametrize("operator", REPRESENTATIVES)
+def test_witnesses_are_valid(operator: str) -> None:
+    for level in (operators()[operator].introduced_in, HIGHEST):
+        assert len(witnesses(operator, level)) > 100
+        assert all(decide(desc, level).outcome is Decided.ACCEPT for desc in witnesses(operator, level))
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("operator", REPRESENTATIVES)
 def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> None:
@@ -169,6 +177,12 @@ def test_what_is_left_out_is_left_out_for_the_reason_given(operator: str) -> Non
 
 
 # --- score ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_step_of_an_over_application_is_the_one_that_refuses_least() -> None:
+    step, trait = overdone("TILE", HIGHEST, "TILE.repeats") or ("", "")
+    assert step == "Repeats element - 1"
+    assert trait == ""
 
 
 def test_a_score_counts_what_was_planted(small: Score) -> None:
@@ -327,6 +341,12 @@ def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypa
     code, text = run("--record", "--operator", "JOIN")
     assert code == 2
     assert "JOIN: on record already" in text
+
+
+def test_the_command_counts_coverage() -> None:
+    code, text = run("--coverage", "--operator", "TILE", "--level", "2_1")
+    assert code == 0
+    assert "0 gaps in" in text
 
 
 def test_an_interrupted_measurement_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

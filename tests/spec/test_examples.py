@@ -83,6 +83,15 @@ def test_an_example_without_types_is_shapes_only(example: Example) -> None:
         assert getattr(desc, field.attribute).data_type is (expected if expected in allowed else min(allowed))
 
 
+def test_with_types_keeps_the_types_that_are_printed() -> None:
+    example = examples()["GATHER/1"]
+    assert example.with_types(DataType.INT8, DataType.INT64) == example.corrected
+
+
+def test_sources() -> None:
+    assert str(examples()["TILE/1"].source) == "ns-directml-dml_tile_operator_desc, example 1"
+
+
 def test_elements_are_row_major() -> None:
     assert examples()["GATHER_ND1/2"].elements("IndicesTensor") == (0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0)
     with pytest.raises(KeyError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import re
@@ -280,6 +281,12 @@ assert calls == [(1, 2, 3), (8, 9)], calls
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_stub_that_nobody_answers_for_says_that_it_does_nothing(cache: Path) -> None:
+    needs_compiler()
+    library = ctypes.CDLL(str(stubs.build(cache) / "libdxcore.so"))
+    assert library.DXCoreCreateAdapterFactory(None, None) == -2147467263
+
+
 # --- `directml install` and `directml info` ---------------------------------------------------------------------------
 
 
@@ -338,3 +345,12 @@ def test_info_tells_what_the_library_says_on_each_profile(started: list[str]) ->
     assert lacking.pop("least") == (["FLOAT64"], ["ID3D12Device5::CreateFence"])
     assert set(map(str, lacking.values())) == {"([], [])"}
     assert {row["level"]: row["path"] for row in value["releases"]} == {level.label: None for level in RELEASES}
+
+
+def test_info_in_words(started: list[str]) -> None:
+    lines = [" ".join(line.split()) for line in run("info").splitlines()]
+    assert lines[0].startswith("a build not known here, level 5_2, SHA-256 000")
+    assert "it reads settings from settings.conf" in lines
+    assert "least FLOAT64 ID3D12Device5::CreateFence" in lines
+    assert "full none none" in lines
+    assert "6_2 0.2.5.dev240914 no" in lines
