@@ -255,7 +255,7 @@ def hostile(draw: st.DrawFn, kind: Kind) -> Input:
     links: dict[str, str] = {}
     names = [name for name in files if name.startswith(kind.spoiled)]
     for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)):
-        if len(names) > 1 and not draw(st.integers(0, 9)):
+        if name.startswith("p/") and not draw(st.integers(0, 9)):
             del files[name]
             continue
         files[name] = _spoiled(draw, kind, name, files[name])
