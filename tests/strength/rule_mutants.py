@@ -13,7 +13,7 @@ by the last part of the rule's id, which the operators share.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -32,7 +32,7 @@ from dml_conformance.strategies.builders import LARGEST, builder
 from dml_conformance.strategies.chooser import SeededChooser, every_variant
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.violations import breakable_rules, violate
-from strength.mutants import Mutant, arithmetic, bindings, bounds, indices, memory, strides
+from strength.mutants import MUTANTS
 from strength.steps import dangers, is_a_step_from_valid, steps
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
@@ -129,21 +129,21 @@ class Derived:
         return f"{self.kind} {self.rule}"
 
 
-# What forgetting a rule of execution comes to, and overdoing it; by the last part of the rule's id.
+# What forgetting a rule of execution comes to, and overdoing it, if that can be; by the last part of the rule's id.
 # Of several the first that can be planted in the operator.
-OF_EXECUTION: Mapping[str, tuple[tuple[type[Mutant], ...], type[Mutant] | None]] = {
-    "accuracy": ((arithmetic.ResultsRoundedToBfloat16, arithmetic.QuantizedOneMore), None),
-    "values": ((memory.WritesNothing,), None),
-    "negative-indices": ((indices.NegativeIndexOutOfRange,), indices.ZeroTakenForNegative),
+OF_EXECUTION = {
+    "accuracy": (("ResultsRoundedToBfloat16", "QuantizedOneMore"), ()),
+    "values": (("WritesNothing",), ()),
+    "negative-indices": (("NegativeIndexOutOfRange",), ("ZeroTakenForNegative",)),
     "out-of-range-indices": (
-        (bounds.OutOfRangeIndexReadsBehindTheInput, bounds.OutOfRangeIndexNamesTheLast),
-        indices.LastIndexClamped,
+        ("OutOfRangeIndexReadsBehindTheInput", "OutOfRangeIndexNamesTheLast"),
+        ("LastIndexClamped",),
     ),
-    "strides": ((strides.InputStridesIgnored,), strides.RowsTakenForPadded),
-    "in-place": ((memory.ClearsTheOutputFirst,), None),
-    "binding": ((bindings.BOUND["InOneResource",],), None),
-    "output-bounds": ((memory.WritesPastTheEnd,), memory.LastElementUnwritten),
-    "inputs-unchanged": ((memory.ScribblesOnItsInput,), None),
+    "strides": (("InputStridesIgnored",), ("RowsTakenForPadded",)),
+    "in-place": (("ClearsTheOutputFirst",), ()),
+    "binding": (("WrongInOneResource",), ()),
+    "output-bounds": (("WritesPastTheEnd",), ("LastElementUnwritten",)),
+    "inputs-unchanged": (("ScribblesOnItsInput",), ()),
 }
 OPEN = "the pages leave open what breaking it means, so no answer is wrong"
 NOT_ALONE = "at this level no descriptor breaks it and nothing else"
@@ -163,9 +163,9 @@ def derived(operator: str, level: Level) -> Iterator[Derived]:
 
 
 def _of_execution(operator: str, rule: Rule) -> Iterator[Derived]:
-    forgetting, overdoing = OF_EXECUTION[rule.id.rpartition(".")[2]]
-    for kind, candidates in ((FORGETS, forgetting), (OVER_APPLIES, (overdoing,) if overdoing else ())):
-        made = next((mutant for mutant in candidates if operator in mutant.operators()), None)
+    named = {mutant.__name__: mutant for mutant in MUTANTS}
+    for kind, names in zip((FORGETS, OVER_APPLIES), OF_EXECUTION[rule.id.rpartition(".")[2]], strict=True):
+        made = next((named[name] for name in names if operator in named[name].operators()), None)
         if made is None:
             yield Derived(kind, rule.id, left_out=NOTHING_TO_OVERDO)
         else:

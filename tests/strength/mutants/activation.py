@@ -2,70 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.layout import NUMBERS, as_numbers
-from dml_conformance.spec.operator import with_tensors
-from strength.mutants.base import EXECUTED, Arrays, Bindings, Mutant, WrongValues, bound, memory_in_order, plants, right
-from strength.mutants.base import compute as rightly_computed
-
-EXPONENTIALS = (
-    "CELU",
-    "ELU",
-    "PARAMETRIC_SOFTPLUS",
-    "SCALED_ELU",
-    "SIGMOID",
-    "SOFTPLUS",
-    "SWISH",
+from strength.mutants.base import (
+    EXECUTED,
+    Arrays,
+    Bindings,
+    OtherStep,
+    WrongValues,
+    computes,
+    fault,
+    memory_in_order,
+    misreads,
+    numbers,
+    plants,
+    wide,
+    with_elements,
 )
 
-
-class Named(WrongValues, abstract=True):
-    """A bug of some activation functions.
-
-    Attributes:
-        names: of the operators, without what all begin with.
-    """
-
-    names: ClassVar[tuple[str, ...]]
-    families = ("activation",)
-
-    @classmethod
-    def operators(cls) -> tuple[str, ...]:
-        return tuple(name for name in super().operators() if name.removeprefix("ACTIVATION_") in cls.names)
+FAMILY = ("activation",)
+EXPONENTIALS = ("CELU", "ELU", "PARAMETRIC_SOFTPLUS", "SCALED_ELU", "SIGMOID", "SOFTPLUS", "SWISH")
+HARD = ("HARD_SIGMOID", "HARD_SWISH")
+WITHOUT_EXPONENTIAL = ("LEAKY_RELU", "LINEAR", "RELU", "SHRINK", "SOFTSIGN", "TANH", "SCALED_TANH", "GELU", *HARD)
+WITH_BETA = ("LINEAR", *HARD, "PARAMETRIC_SOFTPLUS", "SCALED_TANH")
 
 
-class OtherFunction(Named, abstract=True):
-    """Computes another function of floating-point numbers, in FLOAT64 and rounded once."""
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type = desc.input_tensor.data_type
-        if not data_type.is_float:
-            return right(desc, arrays)
-        with np.errstate(all="ignore"):
-            numbers = {key: as_numbers(array, data_type).astype(np.float64) for key, array in arrays.items()}
-            values = np.asarray(self.of(numbers["input_tensor"], desc, numbers))
-            return {"output_tensor": values.astype(NUMBERS[data_type]).view(arrays["input_tensor"].dtype)}
-
-    def of(self, x: Any, desc: Any, numbers: Any) -> Any:
-        raise NotImplementedError
+def of_numbers(function: Any, desc: Any, arrays: Arrays) -> Any:
+    """Another function of floating-point numbers, in FLOAT64."""
+    given = wide(desc, arrays)
+    return function(x=given["input_tensor"], desc=desc, slopes=given.get("slope_tensor"))
 
 
-def other(*names: str, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    """Plant a function of a number and the descriptor."""
-
-    def planted(function: Callable[..., Any]) -> type[Mutant]:
-        def of(x: Any, desc: Any, numbers: Any) -> Any:
-            return function(x, desc)
-
-        of.__name__, of.__doc__, of.__module__ = function.__name__, function.__doc__, function.__module__
-        return plants("of", OtherFunction, names=names, **traits)(of)
-
-    return planted
+def other(*names: str) -> OtherStep:
+    return computes(of_numbers, families=FAMILY, names=names, kinds="f")
 
 
 def sigmoid(x: Any) -> Any:
@@ -79,16 +51,13 @@ def half(x: Any) -> Any:
 # --- other functions --------------------------------------------------------------------------------------------------
 
 
-@other("GELU")
-def GeluByTanh(x: Any, desc: Any) -> Any:
-    """Approximates the error function by a hyperbolic tangent."""
-    return 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3)))
-
-
-@other("GELU")
-def GeluBySigmoid(x: Any, desc: Any) -> Any:
-    """Approximates the error function by a logistic function."""
-    return x * sigmoid(1.702 * x)
+other("GELU").each(
+    GeluByTanh=fault(
+        lambda x: 0.5 * x * (1.0 + np.tanh(np.sqrt(2.0 / np.pi) * (x + 0.044715 * x**3))),
+        "Approximates the error function by a hyperbolic tangent.",
+    ),
+    GeluBySigmoid=fault(lambda x: x * sigmoid(1.702 * x), "Approximates the error function by a logistic function."),
+)
 
 
 @other("ELU", "SCALED_ELU")
@@ -99,13 +68,13 @@ def ExponentialNotShifted(x: Any, desc: Any) -> Any:
 
 
 @other("TANH")
-def TanhClampedEarly(x: Any, desc: Any) -> Any:
+def TanhClampedEarly(x: Any) -> Any:
     """Takes the hyperbolic tangent of what is above 3 for 1."""
     return np.where(np.abs(x) > 3.0, np.sign(x), np.tanh(x))
 
 
 @other("TANH")
-def TanhByAFraction(x: Any, desc: Any) -> Any:
+def TanhByAFraction(x: Any) -> Any:
     """Approximates the hyperbolic tangent by a quotient of polynomials, which reaches 1."""
     near = np.clip(x, -4.97, 4.97)
     square = near * near
@@ -117,27 +86,25 @@ def TanhByAFraction(x: Any, desc: Any) -> Any:
 
 
 @other("TANH")
-def TanhAsPrinted(x: Any, desc: Any) -> Any:
+def TanhAsPrinted(x: Any) -> Any:
     """Computes the formula of the page in FLOAT32, which is a NaN where the exponential overflows."""
     found = np.exp(-2.0 * x).astype(np.float32)
     return (np.float32(1) - found) / (np.float32(1) + found)
 
 
-@other("SIGMOID")
-def SigmoidWithoutExponential(x: Any, desc: Any) -> Any:
-    """Approximates the logistic function by x / (1 + |x|)."""
-    return np.where(np.isinf(x), x > 0, 0.5 + 0.5 * x / (1.0 + np.abs(x)))
-
-
-@other("SIGMOID")
-def SigmoidByTanh(x: Any, desc: Any) -> Any:
-    """Computes it from a hyperbolic tangent in FLOAT32, of which nothing is left where that is near -1."""
-    return np.float32(0.5) + np.float32(0.5) * np.tanh(0.5 * x).astype(np.float32)
-
-
-@other("SOFTSIGN")
-def SoftsignWithoutAbsoluteValue(x: Any, desc: Any) -> Any:
-    return x / (1.0 + x)
+other().each(
+    SigmoidWithoutExponential=fault(
+        lambda x: np.where(np.isinf(x), x > 0, 0.5 + 0.5 * x / (1.0 + np.abs(x))),
+        "Approximates the logistic function by x / (1 + |x|).",
+        names=("SIGMOID",),
+    ),
+    SigmoidByTanh=fault(
+        lambda x: np.float32(0.5) + np.float32(0.5) * np.tanh(0.5 * x).astype(np.float32),
+        "Computes it from a hyperbolic tangent in FLOAT32, of which nothing is left where that is near -1.",
+        names=("SIGMOID",),
+    ),
+    SoftsignWithoutAbsoluteValue=fault(lambda x: x / (1.0 + x), names=("SOFTSIGN",)),
+)
 
 
 @other("SOFTPLUS", "PARAMETRIC_SOFTPLUS")
@@ -148,24 +115,12 @@ def SoftplusOverflows(x: Any, desc: Any) -> Any:
     return outer * np.log1p(np.exp(inner * x).astype(np.float32).astype(np.float64))
 
 
-@other("RELU")
-def ReluClampedAtSix(x: Any, desc: Any) -> Any:
-    return np.clip(x, 0.0, 6.0)
-
-
-@other("RELU")
-def ReluOfNanIsOne(x: Any, desc: Any) -> Any:
-    return np.where(np.isnan(x), 1.0, np.fmax(x, 0.0))
-
-
-@other("HARD_SIGMOID", "HARD_SWISH")
-def NotClampedAbove(x: Any, desc: Any) -> Any:
-    return _swished(x, np.fmax(desc.alpha * x + desc.beta, 0.0), desc)
-
-
-@other("HARD_SIGMOID", "HARD_SWISH")
-def NotClampedBelow(x: Any, desc: Any) -> Any:
-    return _swished(x, np.fmin(desc.alpha * x + desc.beta, 1.0), desc)
+other().each(
+    ReluClampedAtSix=fault(lambda x: np.clip(x, 0.0, 6.0), names=("RELU",)),
+    ReluOfNanIsOne=fault(lambda x: np.where(np.isnan(x), 1.0, np.fmax(x, 0.0)), names=("RELU",)),
+    NotClampedAbove=fault(lambda x, desc: _swished(x, np.fmax(desc.alpha * x + desc.beta, 0.0), desc), names=HARD),
+    NotClampedBelow=fault(lambda x, desc: _swished(x, np.fmin(desc.alpha * x + desc.beta, 1.0), desc), names=HARD),
+)
 
 
 def _swished(x: Any, found: Any, desc: Any) -> Any:
@@ -175,70 +130,31 @@ def _swished(x: Any, found: Any, desc: Any) -> Any:
 # --- coefficients -----------------------------------------------------------------------------------------------------
 
 
-class CoefficientIgnored(Named, abstract=True):
-    """Takes an attribute for its usual value."""
+plants("descriptor", WrongValues, families=FAMILY).each(
+    AlphaIgnored=fault(
+        lambda desc: replace(desc, alpha=1.0),
+        names=("CELU", "ELU", "LINEAR", "PARAMETRIC_SOFTPLUS", "SCALED_ELU", "SCALED_TANH", "THRESHOLDED_RELU"),
+    ),
+    SlopeIsTheUsualOne=fault(lambda desc: replace(desc, alpha=0.01), names=("LEAKY_RELU",)),
+    HardAlphaIsTheUsualOne=fault(lambda desc: replace(desc, alpha=0.2), names=("HARD_SIGMOID",)),
+    HardSwishAlphaIsTheUsualOne=fault(lambda desc: replace(desc, alpha=1 / 6), names=("HARD_SWISH",)),
+    BetaIgnored=fault(lambda desc: replace(desc, beta=0.0), names=("LINEAR", *HARD)),
+    InnerCoefficientIgnored=fault(lambda desc: replace(desc, beta=1.0), names=("PARAMETRIC_SOFTPLUS", "SCALED_TANH")),
+    GammaIgnored=fault(lambda desc: replace(desc, gamma=1.0), names=("SCALED_ELU",)),
+    ShrinkBiasIgnored=fault(lambda desc: replace(desc, bias=0.0), names=("SHRINK",)),
+    ThresholdIgnored=fault(lambda desc: replace(desc, threshold=0.5), names=("SHRINK",)),
+    SteepnessIgnored=fault(lambda desc: replace(desc, steepness=1.0), names=("SOFTPLUS",)),
+    SwishScaleIgnored=fault(lambda desc: replace(desc, sigmoid_input_scale=1.0), names=("SWISH",)),
+)
 
-    attribute: ClassVar[str]
-    usual: ClassVar[float] = 1.0
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        return right(replace(desc, **{self.attribute: self.usual}), arrays)
-
-
-class AlphaIgnored(CoefficientIgnored):
-    names = ("CELU", "ELU", "LINEAR", "PARAMETRIC_SOFTPLUS", "SCALED_ELU", "SCALED_TANH", "THRESHOLDED_RELU")
-    attribute = "alpha"
-
-
-class SlopeIsTheUsualOne(CoefficientIgnored):
-    names, attribute, usual = ("LEAKY_RELU",), "alpha", 0.01
-
-
-class HardAlphaIsTheUsualOne(CoefficientIgnored):
-    names, attribute, usual = ("HARD_SIGMOID",), "alpha", 0.2
-
-
-class HardSwishAlphaIsTheUsualOne(CoefficientIgnored):
-    names, attribute, usual = ("HARD_SWISH",), "alpha", 1 / 6
-
-
-class BetaIgnored(CoefficientIgnored):
-    names, attribute, usual = ("LINEAR", "HARD_SIGMOID", "HARD_SWISH"), "beta", 0.0
-
-
-class InnerCoefficientIgnored(CoefficientIgnored):
-    names, attribute = ("PARAMETRIC_SOFTPLUS", "SCALED_TANH"), "beta"
-
-
-class GammaIgnored(CoefficientIgnored):
-    names, attribute = ("SCALED_ELU",), "gamma"
-
-
-class ShrinkBiasIgnored(CoefficientIgnored):
-    names, attribute, usual = ("SHRINK",), "bias", 0.0
-
-
-class ThresholdIgnored(CoefficientIgnored):
-    names, attribute, usual = ("SHRINK",), "threshold", 0.5
-
-
-class SteepnessIgnored(CoefficientIgnored):
-    names, attribute = ("SOFTPLUS",), "steepness"
-
-
-class SwishScaleIgnored(CoefficientIgnored):
-    names, attribute = ("SWISH",), "sigmoid_input_scale"
-
-
-@other("CELU")
-def CeluDoesNotDivideByAlpha(x: Any, desc: Any) -> Any:
-    """Leaves Alpha out of the exponential."""
-    return np.fmax(x, 0.0) + np.fmin(desc.alpha * np.expm1(x), 0.0)
-
-
-@other("SOFTPLUS")
-def SoftplusNotDividedBySteepness(x: Any, desc: Any) -> Any:
-    return np.logaddexp(desc.steepness * x, 0.0)
+other().each(
+    CeluDoesNotDivideByAlpha=fault(
+        lambda x, desc: np.fmax(x, 0.0) + np.fmin(desc.alpha * np.expm1(x), 0.0),
+        "Leaves Alpha out of the exponential.",
+        names=("CELU",),
+    ),
+    SoftplusNotDividedBySteepness=fault(lambda x, desc: np.logaddexp(desc.steepness * x, 0.0), names=("SOFTPLUS",)),
+)
 
 
 @other("SWISH")
@@ -253,101 +169,75 @@ def GammaAboveZeroAlone(x: Any, desc: Any) -> Any:
     return np.where(x > 0, desc.gamma * x, desc.alpha * np.expm1(x))
 
 
-@other("LINEAR", "HARD_SIGMOID", "HARD_SWISH", "PARAMETRIC_SOFTPLUS", "SCALED_TANH")
+@other(*WITH_BETA)
 def AlphaAndBetaSwapped(x: Any, desc: Any) -> Any:
     a, b = desc.beta, desc.alpha
-    functions: dict[str, Callable[[], Any]] = {
-        "LINEAR": lambda: a * x + b,
-        "HARD_SIGMOID": lambda: np.clip(a * x + b, 0.0, 1.0),
-        "HARD_SWISH": lambda: x * np.clip(a * x + b, 0.0, 1.0),
-        "PARAMETRIC_SOFTPLUS": lambda: a * np.logaddexp(b * x, 0.0),
-        "SCALED_TANH": lambda: a * np.tanh(b * x),
-    }
-    return functions[desc.operator.removeprefix("ACTIVATION_")]()
+    match desc.operator.removeprefix("ACTIVATION_"):
+        case "LINEAR":
+            return a * x + b
+        case "PARAMETRIC_SOFTPLUS":
+            return a * np.logaddexp(b * x, 0.0)
+        case "SCALED_TANH":
+            return a * np.tanh(b * x)
+    return _swished(x, np.clip(a * x + b, 0.0, 1.0), desc)
 
 
-@other("LEAKY_RELU")
-def SlopeAboveZero(x: Any, desc: Any) -> Any:
-    """Has the slope on the other side of 0."""
-    return np.where(x >= 0, desc.alpha * x, x)
-
-
-@other("LEAKY_RELU")
-def SlopeByMaximum(x: Any, desc: Any) -> Any:
-    """Takes the larger of x and Alpha * x, which is another where Alpha is above 1 or below 0."""
-    return np.fmax(x, desc.alpha * x)
+other("LEAKY_RELU").each(
+    SlopeAboveZero=fault(lambda x, desc: np.where(x >= 0, desc.alpha * x, x), "Has the slope on the other side of 0."),
+    SlopeByMaximum=fault(
+        lambda x, desc: np.fmax(x, desc.alpha * x),
+        "Takes the larger of x and Alpha * x, which is another where Alpha is above 1 or below 0.",
+    ),
+)
 
 
 # --- thresholds -------------------------------------------------------------------------------------------------------
 
 
-@other("THRESHOLDED_RELU")
-def ThresholdItselfKept(x: Any, desc: Any) -> Any:
-    return np.where(x >= desc.alpha, x, 0.0)
+other("THRESHOLDED_RELU").each(
+    ThresholdItselfKept=lambda x, desc: np.where(x >= desc.alpha, x, 0.0),
+    ThresholdSubtracted=lambda x, desc: np.where(x > desc.alpha, x - desc.alpha, 0.0),
+    NanAboveTheThreshold=fault(
+        lambda x, desc: np.where(x <= desc.alpha, 0.0, x), "Lets a NaN through, which is not below the threshold."
+    ),
+)
 
 
-@other("THRESHOLDED_RELU")
-def ThresholdSubtracted(x: Any, desc: Any) -> Any:
-    return np.where(x > desc.alpha, x - desc.alpha, 0.0)
+def shrunk(x: Any, desc: Any, by: float, is_above: Any = np.greater) -> Any:
+    return np.where(is_above(x, desc.threshold), x - by, np.where(is_above(-x, desc.threshold), x + by, 0.0))
 
 
-@other("THRESHOLDED_RELU")
-def NanAboveTheThreshold(x: Any, desc: Any) -> Any:
-    """Lets a NaN through, which is not below the threshold."""
-    return np.where(x <= desc.alpha, 0.0, x)
-
-
-def _shrunk(x: Any, desc: Any, above: Any, below: Any) -> Any:
-    return np.where(above, x - desc.bias, np.where(below, x + desc.bias, 0.0))
-
-
-@other("SHRINK")
-def ShrinkKeepsTheThreshold(x: Any, desc: Any) -> Any:
-    """Takes what is equal to the threshold for above it."""
-    return _shrunk(x, desc, x >= desc.threshold, x <= -desc.threshold)
-
-
-@other("SHRINK")
-def ShrinkByTheThreshold(x: Any, desc: Any) -> Any:
-    """Subtracts the threshold in place of the bias."""
-    return np.where(x > desc.threshold, x - desc.threshold, np.where(x < -desc.threshold, x + desc.threshold, 0.0))
-
-
-@other("SHRINK")
-def ShrinkAwayFromZero(x: Any, desc: Any) -> Any:
-    """Adds the bias where it is to be subtracted."""
-    return np.where(x > desc.threshold, x + desc.bias, np.where(x < -desc.threshold, x - desc.bias, 0.0))
-
-
-@other("SHRINK")
-def ShrinkOnOneSide(x: Any, desc: Any) -> Any:
-    """Makes 0 of all that is not above the threshold."""
-    return np.where(x > desc.threshold, x - desc.bias, 0.0)
+other("SHRINK").each(
+    ShrinkKeepsTheThreshold=fault(
+        lambda x, desc: shrunk(x, desc, desc.bias, np.greater_equal),
+        "Takes what is equal to the threshold for above it.",
+    ),
+    ShrinkByTheThreshold=fault(
+        lambda x, desc: shrunk(x, desc, desc.threshold), "Subtracts the threshold in place of the bias."
+    ),
+    ShrinkAwayFromZero=fault(
+        lambda x, desc: shrunk(x, desc, -desc.bias), "Adds the bias where it is to be subtracted."
+    ),
+    ShrinkOnOneSide=fault(
+        lambda x, desc: np.where(x > desc.threshold, x - desc.bias, 0.0),
+        "Makes 0 of all that is not above the threshold.",
+    ),
+)
 
 
 # --- slopes -----------------------------------------------------------------------------------------------------------
 
 
-@plants("of", OtherFunction, names=("PARAMETERIZED_RELU",))
-def SlopesAboveZero(x: Any, desc: Any, numbers: Any) -> Any:
-    """Has the slopes on the other side of 0."""
-    return np.where(x >= 0, numbers["slope_tensor"] * x, x)
+other("PARAMETERIZED_RELU").each(
+    SlopesAboveZero=fault(lambda x, slopes: np.where(x >= 0, slopes * x, x), "Has the slopes on the other side of 0."),
+    TheFirstSlopeForAll=lambda x, slopes: np.where(x >= 0, x, slopes.reshape(-1)[0] * x),
+)
 
 
-@plants("of", OtherFunction, names=("PARAMETERIZED_RELU",))
-def TheFirstSlopeForAll(x: Any, desc: Any, numbers: Any) -> Any:
-    return np.where(x >= 0, x, numbers["slope_tensor"].reshape(-1)[0] * x)
-
-
-class SlopesTakenForPacked(Mutant):
+@plants("computed", families=FAMILY, has=("slope_tensor",), rules=EXECUTED)
+def SlopesTakenForPacked(desc: Any, inputs: Bindings) -> Any:
     """Reads the slopes without their strides."""
-
-    has, rules, families = ("slope_tensor",), EXECUTED, ("activation",)
-
-    def computed(self, desc: Any, inputs: Bindings) -> Any:
-        tensor, binding = desc.slope_tensor, inputs["slope_tensor"]
-        packed, memory = bound(tensor.data_type, memory_in_order(tensor, binding))
-        return rightly_computed(with_tensors(desc, {"slope_tensor": packed}), {**inputs, "slope_tensor": memory})
+    return with_elements(desc, inputs, "slope_tensor", memory_in_order(desc.slope_tensor, inputs["slope_tensor"]))
 
 
 # --- what is lost on the way ------------------------------------------------------------------------------------------
@@ -369,54 +259,36 @@ def ActivationExponentialInFloat16(x: Any, desc: Any) -> Any:
     return factor / (1.0 + half(np.exp(-getattr(desc, "sigmoid_input_scale", 1.0) * x)))
 
 
-@other(
-    "GELU", "HARD_SIGMOID", "HARD_SWISH", "LEAKY_RELU", "LINEAR", "RELU", "SCALED_TANH", "SHRINK", "SOFTSIGN", "TANH"
-)
-def ArgumentInFloat16(x: Any, desc: Any) -> Any:
+@misreads(families=FAMILY, names=WITHOUT_EXPONENTIAL, kinds="f")
+def ArgumentInFloat16(desc: Any, arrays: Arrays) -> Any:
     """Reads FLOAT32 as FLOAT16 has it."""
-    rounded, bits = x.astype(np.float16).astype(NUMBERS[desc.input_tensor.data_type]), desc.input_tensor.data_type.size
-    found = right(desc, {"input_tensor": rounded.view(f"u{bits}")})["output_tensor"]
-    return as_numbers(found, desc.output_tensor.data_type)
+    x = numbers(desc, arrays)["input_tensor"]
+    return {"input_tensor": x.astype(np.float16).astype(x.dtype).view(arrays["input_tensor"].dtype)}
 
 
-# --- integers ---------------------------------------------------------------------------------------------------------
+# --- integers, which came with 5_1 ------------------------------------------------------------------------------------
 
 
-class OtherIntegers(Named, abstract=True):
-    """A bug of integers, which came with 5_1."""
-
-    since = "5_1"
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        if desc.input_tensor.data_type.is_float:
-            return right(desc, arrays)
-        return self.of_integers(desc, arrays)
-
-    def of_integers(self, desc: Any, arrays: Arrays) -> Arrays:
-        raise NotImplementedError
+def of_integers(function: Any, desc: Any, arrays: Arrays) -> Any:
+    given = numbers(desc, arrays)
+    return function(x=given["input_tensor"], slopes=given.get("slope_tensor", 0), desc=desc)
 
 
-@plants("of_integers", OtherIntegers, names=("RELU", "PARAMETERIZED_RELU"))
-def ActivationThroughFloat32(desc: Any, arrays: Arrays) -> Arrays:
+@computes(of_integers, families=FAMILY, names=("RELU", "PARAMETERIZED_RELU"), kinds=("i", "u"), since="5_1")
+def ActivationThroughFloat32(x: Any, slopes: Any) -> Any:
     """Computes in FLOAT32, which does not have all integers."""
-    numbers = {key: as_numbers(array, desc.input_tensor.data_type).astype(np.float32) for key, array in arrays.items()}
-    x = numbers["input_tensor"]
-    found = np.where(x >= 0, x, numbers.get("slope_tensor", np.float32(0)) * x).astype(np.float64)
-    info = np.iinfo(NUMBERS[desc.input_tensor.data_type])
-    values = np.clip(found, info.min, info.max).astype(np.int64)
-    return {"output_tensor": values.astype(arrays["input_tensor"].dtype)}
+    short, info = x.astype(np.float32), np.iinfo(x.dtype)
+    found = np.where(x >= 0, short, np.asarray(slopes).astype(np.float32) * short).astype(np.float64)
+    return np.clip(found, info.min, info.max).astype(np.int64)
 
 
-@plants("of_integers", OtherIntegers, names=("RELU", "PARAMETERIZED_RELU"))
-def IntegersTakenForUnsigned(desc: Any, arrays: Arrays) -> Arrays:
-    """Takes integers for unsigned ones, none of which is below 0."""
-    return {"output_tensor": arrays["input_tensor"]}
-
-
-@plants("of_integers", OtherIntegers, names=("SHRINK",))
-def ActivationOfUnsignedTakenForSigned(desc: Any, arrays: Arrays) -> Arrays:
-    """Takes unsigned integers for signed ones."""
-    source = arrays["input_tensor"]
-    x = source.view(f"i{source.itemsize}").astype(np.float64)
-    found = np.where(x > desc.threshold, x - desc.bias, np.where(x < -desc.threshold, x + desc.bias, 0.0))
-    return {"output_tensor": found.astype(np.int64).astype(source.dtype)}
+computes(of_integers, families=FAMILY, kinds=("i", "u"), since="5_1").each(
+    IntegersTakenForUnsigned=fault(
+        lambda x: x, "Takes integers for unsigned ones, none of which is below 0.", names=("RELU", "PARAMETERIZED_RELU")
+    ),
+    ActivationOfUnsignedTakenForSigned=fault(
+        lambda x, desc: shrunk(x.view(f"i{x.itemsize}").astype(np.float64), desc, desc.bias).astype(np.int64),
+        "Takes unsigned integers for signed ones.",
+        names=("SHRINK",),
+    ),
+)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from dml_conformance.backends.reference.enclosure import Evaluation
 from dml_conformance.backends.reference.formula import Formula
-from dml_conformance.backends.reference.layout import NUMBERS, as_bits, as_numbers
+from dml_conformance.backends.reference.layout import NUMBERS, as_bits
 from dml_conformance.backends.reference.operators import compute_of
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
@@ -18,9 +18,10 @@ from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.field_kinds import ScaleBias, enumeration
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators, rules
-from strength.mutants.base import Arrays, WrongValues, main_output, plants, right
+from strength.mutants.base import Arrays, WrongValues, computes, fault, main_output, numbers, plants, right
 
 HALVES_TO_EVEN, TOWARD_ZERO, TOWARD_INFINITY = enumeration("DML_ROUNDING_MODE")
+FAMILY = ("element_wise_unary",)
 # Functions that are about as small as what they are of, where that is small.
 ODD = ("ABS", "ATAN", "ATANH", "ASINH", "ERF", "NEGATE", "SIN", "SINH", "TAN", "TANH")
 WHOLE = ("CEIL", "FLOOR", "ROUND")
@@ -28,46 +29,30 @@ HAVE_INFINITIES = ("ABS", "ACOSH", "ASINH", "ATANH", "COSH", "EXP", "LOG", "NEGA
 
 
 class OtherNumbers(WrongValues, abstract=True):
-    """Computes floating-point results otherwise.
+    """Computes floating-point results otherwise."""
 
-    Attributes:
-        names: of the operators, without what all begin with; empty = all of the families.
-        but: of those that are left out.
-    """
+    families = FAMILY
 
-    families = ("element_wise_unary",)
-    names: ClassVar[tuple[str, ...]] = ()
-    but: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def operators(cls) -> tuple[str, ...]:
-        every = ((name, name.removeprefix("ELEMENT_WISE_")) for name in super().operators())
-        return tuple(name for name, short in every if short not in cls.but and (short in cls.names or not cls.names))
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        every, output = compute_of(desc.operator)(desc, arrays), main_output(desc)
-        found, data_type = every[output.key], output.tensor.data_type
-        if not callable(found):
-            return {}
-        with np.errstate(all="ignore"):
-            computed = np.asarray(self.computed(desc, found, data_type)).astype(NUMBERS[data_type])
-        return {output.key: as_bits(computed, output.tensor)}
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        output = main_output(desc)
+        found = compute_of(desc.operator)(desc, arrays)[output.key]
+        return self.computed(desc, found, output.tensor.data_type) if callable(found) else {}
 
     def computed(self, desc: Any, found: Any, data_type: DataType) -> Any:
         """The results, which are then rounded to the type."""
         if isinstance(found, Formula):
-            exact = exactly(found, *(self.taken(argument, data_type) for argument in found.arguments))
+            exact = exactly(found, *map(self.taken, found.arguments))
         elif isinstance(evaluated := found(DIRECTML), Expectation):  # integers
-            return as_numbers(evaluated.values, data_type)
+            return evaluated.values
         else:
             exact = evaluated.value
-        return self.result(exact.astype(NUMBERS[data_type]), data_type)
+        return self.result(exact.astype(NUMBERS[data_type]))
 
-    def taken(self, numbers: Any, data_type: DataType) -> Any:
+    def taken(self, numbers: Any) -> Any:
         """What it takes for an argument, before ScaleBias."""
         return numbers
 
-    def result(self, numbers: Any, data_type: DataType) -> Any:
+    def result(self, numbers: Any) -> Any:
         """What it makes of the results."""
         return numbers
 
@@ -117,38 +102,38 @@ def float64(x: Any) -> Any:
 # --- any operator ---------------------------------------------------------------------------------------------
 
 
+def flushed(numbers: Any) -> Any:
+    return np.where(_is_subnormal(numbers), 0, numbers) if numbers.itemsize == 2 else numbers
+
+
 def _is_subnormal(numbers: Any) -> Any:
     return np.abs(numbers) < np.finfo(numbers.dtype).tiny
 
 
-@plants("taken", OtherNumbers, names=(*ODD, "CEIL", "FLOOR", "LOG", "RECIP", "SIGN", "SQRT"))
-def Float16ArgumentsFlushed(numbers: Any, data_type: DataType) -> Any:
-    """Takes subnormal FLOAT16 numbers for zeros."""
-    return np.where(_is_subnormal(numbers), 0, numbers) if data_type is DataType.FLOAT16 else numbers
+plants("taken", OtherNumbers).each(
+    Float16ArgumentsFlushed=fault(
+        flushed,
+        "Takes subnormal FLOAT16 numbers for zeros.",
+        names=(*ODD, "CEIL", "FLOOR", "LOG", "RECIP", "SIGN", "SQRT"),
+    ),
+)
 
-
-@plants("result", OtherNumbers, names=(*ODD, "EXP", "RECIP"))
-def Float16ResultsFlushed(numbers: Any, data_type: DataType) -> Any:
-    """Writes zeros for subnormal FLOAT16 numbers."""
-    return np.where(_is_subnormal(numbers), 0, numbers) if data_type is DataType.FLOAT16 else numbers
-
-
-@plants("result", OtherNumbers, but=("SIGN",))
-def NanBecomesZero(numbers: Any, data_type: DataType) -> Any:
-    return np.where(np.isnan(numbers), 0, numbers)
-
-
-@plants("result", OtherNumbers, names=HAVE_INFINITIES)
-def InfinityBecomesTheLargestNumber(numbers: Any, data_type: DataType) -> Any:
-    return np.clip(numbers, np.finfo(numbers.dtype).min, np.finfo(numbers.dtype).max)
+plants("result", OtherNumbers).each(
+    Float16ResultsFlushed=fault(flushed, "Writes zeros for subnormal FLOAT16 numbers.", names=(*ODD, "EXP", "RECIP")),
+    NanBecomesZero=fault(lambda numbers: np.where(np.isnan(numbers), 0, numbers), but=("SIGN",)),
+    InfinityBecomesTheLargestNumber=fault(
+        lambda numbers: np.clip(numbers, np.finfo(numbers.dtype).min, np.finfo(numbers.dtype).max),
+        names=HAVE_INFINITIES,
+    ),
+)
 
 
 @plants("result", OtherNumbers)
-def SecondHalfNotComputed(numbers: Any, data_type: DataType) -> Any:
+def SecondHalfNotComputed(numbers: Any) -> Any:
     """Computes the first half of the elements, and leaves zeros behind them."""
     kept = numbers.reshape(-1).copy()
     kept[(kept.size + 1) // 2 :] = 0
-    return kept.reshape(numbers.shape)
+    return kept
 
 
 class ResultsAreNotNear(OtherNumbers, abstract=True):
@@ -173,17 +158,16 @@ def _rounds_to_integers(operator: str) -> bool:
 
 
 @plants("result", ResultsAreNotNear)
-def ResultsRoundedToBfloat16(numbers: Any, data_type: DataType) -> Any:
+def ResultsRoundedToBfloat16(numbers: Any) -> Any:
     wide = numbers.astype(np.float32).view(np.uint32).astype(np.uint64)
     rounded = (wide + 0x7FFF + (wide >> 16 & 1) & 0xFFFF_0000).astype(np.uint32).view(np.float32)
     return np.where(np.isfinite(numbers), rounded, numbers)
 
 
 @plants("result", ResultsAreNotNear)
-def Float32TruncatedToFloat16(numbers: Any, data_type: DataType) -> Any:
+def Float32TruncatedToFloat16(numbers: Any) -> Any:
     """Keeps the digits of FLOAT32 results that FLOAT16 has."""
-    bits = numbers.view(f"u{numbers.itemsize}")
-    return (bits & ~np.uint32(0x1FFF)).view(np.float32) if data_type is DataType.FLOAT32 else numbers
+    return (numbers.view("u4") & ~np.uint32(0x1FFF)).view("f4") if numbers.itemsize == 4 else numbers
 
 
 class IntegersAreNotNear(WrongValues, abstract=True):
@@ -197,59 +181,34 @@ class IntegersAreNotNear(WrongValues, abstract=True):
 
 
 @plants("found", IntegersAreNotNear)
-def QuantizedOneMore(desc: Any, arrays: Arrays) -> Arrays:
-    output = main_output(desc)
-    return {output.key: right(desc, arrays)[output.key] + 1}
+def QuantizedOneMore(desc: Any, arrays: Arrays) -> Any:
+    return right(desc, arrays)[main_output(desc).key] + 1
 
 
 # --- ScaleBias ------------------------------------------------------------------------------------------------
 
 
-class OtherScaleBias(OtherNumbers, abstract=True):
+def other_scale_bias(scale: Any, desc: Any) -> Any:
     """Makes something else of ScaleBias."""
-
-    has = ("scale_bias",)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        if desc.scale_bias is None or not desc.output_tensor.data_type.is_float:
-            return {}
-        return right(replace(desc, scale_bias=self.scale(desc.scale_bias)), arrays)
-
-    def scale(self, scale_bias: ScaleBias) -> ScaleBias:
-        raise NotImplementedError
+    if desc.scale_bias is None:
+        return desc
+    return replace(desc, scale_bias=ScaleBias(*scale(scale=desc.scale_bias.scale, bias=desc.scale_bias.bias)))
 
 
-@plants("scale", OtherScaleBias)
-def ScaleIgnored(scale_bias: ScaleBias) -> ScaleBias:
-    return ScaleBias(1.0, scale_bias.bias)
+plants("descriptor", WrongValues, other_scale_bias, families=FAMILY, has=("scale_bias",), kinds="f").each(
+    ScaleIgnored=lambda bias: (1.0, bias),
+    BiasIgnored=lambda scale: (scale, 0.0),
+    BiasScaledToo=fault(lambda scale, bias: (scale, scale * bias), "Adds before it multiplies."),
+)
 
 
-@plants("scale", OtherScaleBias)
-def BiasIgnored(scale_bias: ScaleBias) -> ScaleBias:
-    return ScaleBias(scale_bias.scale, 0.0)
-
-
-@plants("scale", OtherScaleBias)
-def BiasScaledToo(scale_bias: ScaleBias) -> ScaleBias:
-    """Adds before it multiplies."""
-    return ScaleBias(scale_bias.scale, scale_bias.scale * scale_bias.bias)
-
-
-class ScaleBiasAfterwards(OtherNumbers):
+@plants("computed", OtherNumbers, has=("scale_bias",))
+def ScaleBiasAfterwards(desc: Any, found: Any) -> Any:
     """Scales results, not arguments."""
-
-    has = ("scale_bias",)
-
-    def computed(self, desc: Any, found: Any, data_type: DataType) -> Any:
-        return scaled(desc, unscaled(desc, found)(found.arguments[0]))
+    return scaled(desc, unscaled(desc, found)(found.arguments[0]))
 
 
-# --- functions that are not near enough -----------------------------------------------------------------------
-
-
-@plants("function", OtherFunction, names=("EXP",))
-def ExponentialInFloat16(x: Any) -> Any:
-    return np.exp(through_float16(x))
+# --- functions that are not near enough, of other arguments, and others ---------------------------------------
 
 
 @plants("function", OtherFunction, names=("RECIP",))
@@ -265,22 +224,6 @@ def RootByOneStep(x: Any) -> Any:
     estimate = (0x5F3759DF - (x.astype(np.float32).view(np.int32) >> 1)).view(np.float32).astype(np.float64)
     root = float64(x) * estimate * (1.5 - 0.5 * float64(x) * estimate * estimate)
     return np.where((x > 0) & np.isfinite(x) & ~_is_subnormal(x), root, np.sqrt(x))
-
-
-@plants("function", OtherFunction, names=("TANH",))
-def TanhClampedAtFour(x: Any) -> Any:
-    return np.tanh(np.clip(float64(x), -4, 4))
-
-
-@plants("function", OtherFunction, names=("SINH",))
-def SinhInFloat16(x: Any) -> Any:
-    """Subtracts exponentials of FLOAT16, which are the same near zero."""
-    return (np.exp(through_float16(x)) - np.exp(-through_float16(x))) / 2
-
-
-@plants("function", OtherFunction, names=("COSH",))
-def CoshInFloat16(x: Any) -> Any:
-    return (np.exp(through_float16(x)) + np.exp(-through_float16(x))) / 2
 
 
 @plants("function", OtherFunction, names=("ATANH",))
@@ -306,17 +249,6 @@ def SineWithoutRange(x: Any) -> Any:
     return np.where(np.isinf(x), np.nan, series)
 
 
-@plants("function", OtherFunction, names=("COS",))
-def CosineByAnInexactShift(x: Any) -> Any:
-    """Takes the sine of x + 1.57."""
-    return np.sin(float64(x) + 1.57)
-
-
-@plants("function", OtherFunction, names=("TAN",))
-def TangentOfClampedArguments(x: Any) -> Any:
-    return np.tan(np.clip(float64(x), -1.57, 1.57))
-
-
 @plants("function", OtherFunction, names=("ATAN",))
 def AtanOfSmallArguments(x: Any) -> Any:
     """Takes the first terms of a series that holds up to 1, and its end beyond it."""
@@ -325,43 +257,55 @@ def AtanOfSmallArguments(x: Any) -> Any:
     return np.where(np.isnan(z), np.nan, np.where(np.abs(z) < 1, series, np.copysign(math.pi / 2, z)))
 
 
-# --- functions of other arguments, and others -----------------------------------------------------------------
-
-
-@plants("function", OtherFunction, names=("LOG",))
-def LogarithmOfMagnitudes(x: Any) -> Any:
-    return np.log(np.abs(float64(x)))
-
-
-@plants("function", OtherFunction, names=("LOG",))
-def LogarithmToBaseTwo(x: Any) -> Any:
-    return np.log2(float64(x))
-
-
-@plants("function", OtherFunction, names=("LOG",))
-def LogarithmOfZeroIsNan(x: Any) -> Any:
-    return np.where(x == 0, np.nan, np.log(float64(x)))
-
-
-@plants("function", OtherFunction, names=("EXP",))
-def PowerOfTwo(x: Any) -> Any:
-    return np.exp2(float64(x))
-
-
-@plants("function", OtherFunction, names=("SQRT",))
-def RootOfMagnitudes(x: Any) -> Any:
-    return np.sqrt(np.abs(float64(x)))
-
-
-@plants("function", OtherFunction, names=("RECIP",))
-def ReciprocalOfZeroIsZero(x: Any) -> Any:
-    return np.where(x == 0, 0, 1 / float64(x))
-
-
-@plants("function", OtherFunction, names=("RECIP",))
-def InfinityWithoutSign(x: Any) -> Any:
-    """Divides by -0 as by 0."""
-    return np.where(x == 0, np.inf, 1 / float64(x))
+plants("function", OtherFunction).each(
+    ExponentialInFloat16=fault(lambda x: np.exp(through_float16(x)), names=("EXP",)),
+    PowerOfTwo=fault(lambda x: np.exp2(float64(x)), names=("EXP",)),
+    TanhClampedAtFour=fault(lambda x: np.tanh(np.clip(float64(x), -4, 4)), names=("TANH",)),
+    SinhInFloat16=fault(
+        lambda x: (np.exp(through_float16(x)) - np.exp(-through_float16(x))) / 2,
+        "Subtracts exponentials of FLOAT16, which are the same near zero.",
+        names=("SINH",),
+    ),
+    CoshInFloat16=fault(lambda x: (np.exp(through_float16(x)) + np.exp(-through_float16(x))) / 2, names=("COSH",)),
+    CosineByAnInexactShift=fault(lambda x: np.sin(float64(x) + 1.57), "Takes the sine of x + 1.57.", names=("COS",)),
+    TangentOfClampedArguments=fault(lambda x: np.tan(np.clip(float64(x), -1.57, 1.57)), names=("TAN",)),
+    LogarithmOfMagnitudes=fault(lambda x: np.log(np.abs(float64(x))), names=("LOG",)),
+    LogarithmToBaseTwo=fault(lambda x: np.log2(float64(x)), names=("LOG",)),
+    LogarithmOfZeroIsNan=fault(lambda x: np.where(x == 0, np.nan, np.log(float64(x))), names=("LOG",)),
+    RootOfMagnitudes=fault(lambda x: np.sqrt(np.abs(float64(x))), names=("SQRT",)),
+    ReciprocalOfZeroIsZero=fault(lambda x: np.where(x == 0, 0, 1 / float64(x)), names=("RECIP",)),
+    InfinityWithoutSign=fault(
+        lambda x: np.where(x == 0, np.inf, 1 / float64(x)), "Divides by -0 as by 0.", names=("RECIP",)
+    ),
+    AsinhOfMagnitudes=fault(
+        lambda x: np.arcsinh(np.abs(float64(x))),
+        "Takes the logarithm of |x| + sqrt(x^2 + 1) without the sign.",
+        names=("ASINH",),
+    ),
+    AsinhByItsFormula=fault(
+        lambda x: np.log(x + np.sqrt(x * x + 1)),
+        "Takes the logarithm of x + sqrt(x^2 + 1) in the type itself, where a large negative x leaves 0.",
+        names=("ASINH",),
+    ),
+    FloorTowardZero=fault(lambda x: np.trunc(x), names=("FLOOR",)),
+    NearestWholeNumber=fault(lambda x: np.rint(x), names=("FLOOR", "CEIL")),
+    CeilingIsTheFloorPlusOne=fault(lambda x: np.floor(x + 1), names=("CEIL",)),
+    WholeNumbersOf32Bits=fault(
+        lambda x: np.clip(np.rint(float64(x)), -(2**31), 2**31 - 1),
+        "Converts to INT32 and back, after it was rounded to some whole number.",
+        names=WHOLE,
+    ),
+    SignOfZeroIsOne=fault(lambda x: np.copysign(np.ones_like(x), x), "Looks at the bit of the sign.", names=("SIGN",)),
+    SignOfNanIsOne=fault(
+        lambda x: np.where(x == 0, 0, np.where(x < 0, -1, 1)),
+        "Takes what is not less than 0, and not 0, for greater.",
+        names=("SIGN",),
+    ),
+    SignsKept=fault(lambda x: x, names=("NEGATE", "ABS")),
+    NegatedByOneLess=fault(
+        lambda x: -np.nextafter(x, x.dtype.type(0)), "Subtracts the neighbour toward zero.", names=("NEGATE",)
+    ),
+)
 
 
 class OtherInverse(OtherFunction, abstract=True):
@@ -376,14 +320,10 @@ class OtherInverse(OtherFunction, abstract=True):
         raise NotImplementedError
 
 
-@plants("inverse", OtherInverse)
-def AnglesInDegrees(function: Any, x: Any) -> Any:
-    return np.degrees(function(x))
-
-
-@plants("inverse", OtherInverse)
-def ArcsineAndArccosineSwapped(function: Any, x: Any) -> Any:
-    return math.pi / 2 - function(x)
+plants("inverse", OtherInverse).each(
+    AnglesInDegrees=lambda function, x: np.degrees(function(x)),
+    ArcsineAndArccosineSwapped=lambda function, x: math.pi / 2 - function(x),
+)
 
 
 @plants("inverse", OtherInverse, names=("ACOS", "ASIN", "ATANH", "ACOSH"))
@@ -393,166 +333,56 @@ def ArgumentsBroughtIntoTheDomain(function: Any, x: Any) -> Any:
     return function(np.maximum(x, 1) if is_of_large_ones else np.clip(x, -1, 1))
 
 
-@plants("function", OtherFunction, names=("ASINH",))
-def AsinhOfMagnitudes(x: Any) -> Any:
-    """Takes the logarithm of |x| + sqrt(x^2 + 1) without the sign."""
-    return np.arcsinh(np.abs(float64(x)))
+def otherwise_rounded(rounded: Any, desc: Any, arrays: Arrays) -> Any:
+    """Rounds otherwise than RoundingMode says; None stands for the right numbers."""
+    found = rounded(x=numbers(desc, arrays)["input_tensor"], mode=desc.rounding_mode)
+    return {} if found is None else found
 
 
-@plants("function", OtherFunction, names=("ASINH",))
-def AsinhByItsFormula(x: Any) -> Any:
-    """Takes the logarithm of x + sqrt(x^2 + 1) in the type itself, where a large negative x leaves 0."""
-    return np.log(x + np.sqrt(x * x + 1))
+computes(otherwise_rounded, families=FAMILY, names=("ROUND",)).each(
+    HalvesRoundedUp=lambda x, mode: np.floor(float64(x) + 0.5) if mode == HALVES_TO_EVEN else None,
+    HalvesRoundedAwayFromZero=lambda x, mode: (
+        np.copysign(np.floor(np.abs(float64(x)) + 0.5), x) if mode == HALVES_TO_EVEN else None
+    ),
+    RoundingModeIgnored=lambda x: np.rint(x),
+    AlwaysTruncated=lambda x: np.trunc(x),
+    TowardInfinityByItsName=fault(
+        lambda x, mode: np.ceil(x) if mode == TOWARD_INFINITY else None, "Rounds up where the mode is TOWARD_INFINITY."
+    ),
+    HalfAddedInTheType=fault(
+        lambda x, mode: np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x) if mode == TOWARD_INFINITY else None,
+        "Adds a half in the type of the numbers, where the largest number below a half becomes 1.",
+    ),
+)
 
 
-# --- whole numbers --------------------------------------------------------------------------------------------
+# --- integers -------------------------------------------------------------------------------------------------
 
 
-@plants("function", OtherFunction, names=("FLOOR",))
-def FloorTowardZero(x: Any) -> Any:
-    return np.trunc(x)
-
-
-@plants("function", OtherFunction, names=("FLOOR", "CEIL"))
-def NearestWholeNumber(x: Any) -> Any:
-    return np.rint(x)
-
-
-@plants("function", OtherFunction, names=("CEIL",))
-def CeilingIsTheFloorPlusOne(x: Any) -> Any:
-    return np.floor(x + 1)
-
-
-@plants("function", OtherFunction, names=WHOLE)
-def WholeNumbersOf32Bits(x: Any) -> Any:
-    """Converts to INT32 and back, after it was rounded to some whole number."""
-    return np.clip(np.rint(float64(x)), -(2**31), 2**31 - 1)
-
-
-class OtherRounding(OtherNumbers, abstract=True):
-    """Rounds otherwise than RoundingMode says."""
-
-    names = ("ROUND",)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
-        with np.errstate(all="ignore"):
-            rounded = self.rounded(numbers, desc.rounding_mode)
-        if rounded is None:
-            return {}
-        return {"output_tensor": as_bits(rounded.astype(numbers.dtype), desc.output_tensor)}
-
-    def rounded(self, numbers: Any, mode: int) -> Any:
-        """The whole numbers; None for the right ones."""
-        raise NotImplementedError
-
-
-@plants("rounded", OtherRounding)
-def HalvesRoundedUp(numbers: Any, mode: int) -> Any:
-    return np.floor(float64(numbers) + 0.5) if mode == HALVES_TO_EVEN else None
-
-
-@plants("rounded", OtherRounding)
-def HalvesRoundedAwayFromZero(numbers: Any, mode: int) -> Any:
-    rounded = np.copysign(np.floor(np.abs(float64(numbers)) + 0.5), numbers)
-    return rounded if mode == HALVES_TO_EVEN else None
-
-
-@plants("rounded", OtherRounding)
-def RoundingModeIgnored(numbers: Any, mode: int) -> Any:
-    return np.rint(numbers)
-
-
-@plants("rounded", OtherRounding)
-def AlwaysTruncated(numbers: Any, mode: int) -> Any:
-    return np.trunc(numbers)
-
-
-@plants("rounded", OtherRounding)
-def TowardInfinityByItsName(numbers: Any, mode: int) -> Any:
-    """Rounds up where the mode is TOWARD_INFINITY."""
-    return np.ceil(numbers) if mode == TOWARD_INFINITY else None
-
-
-@plants("rounded", OtherRounding)
-def HalfAddedInTheType(numbers: Any, mode: int) -> Any:
-    """Adds a half in the type of the numbers, where the largest number below a half becomes 1."""
-    half = numbers.dtype.type(0.5)
-    return np.copysign(np.floor(np.abs(numbers) + half), numbers) if mode == TOWARD_INFINITY else None
-
-
-# --- signs ----------------------------------------------------------------------------------------------------
-
-
-@plants("function", OtherFunction, names=("SIGN",))
-def SignOfZeroIsOne(x: Any) -> Any:
-    """Looks at the bit of the sign."""
-    return np.copysign(np.ones_like(x), x)
-
-
-@plants("function", OtherFunction, names=("SIGN",))
-def SignOfNanIsOne(x: Any) -> Any:
-    """Takes what is not less than 0, and not 0, for greater."""
-    return np.where(x == 0, 0, np.where(x < 0, -1, 1))
-
-
-@plants("function", OtherFunction, names=("NEGATE", "ABS"))
-def SignsKept(x: Any) -> Any:
-    return x
-
-
-@plants("function", OtherFunction, names=("NEGATE",))
-def NegatedByOneLess(x: Any) -> Any:
-    """Subtracts the neighbour toward zero."""
-    return -np.nextafter(x, x.dtype.type(0))
-
-
-class OtherIntegers(OtherNumbers, abstract=True):
+def of_integers(integers: Any, desc: Any, arrays: Arrays) -> Any:
     """Computes otherwise with integers."""
-
-    names, since = ("ABS", "NEGATE", "SIGN"), "2_1"
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type = main_output(desc).tensor.data_type
-        if data_type.is_float:
-            return {}
-        wrong = self.integers(desc, as_numbers(arrays["input_tensor"], data_type))
-        return {"output_tensor": as_bits(np.asarray(wrong).astype(NUMBERS[data_type]), desc.output_tensor)}
-
-    def integers(self, desc: Any, numbers: Any) -> Any:
-        raise NotImplementedError
-
-
-def _computed(desc: Any, numbers: Any) -> Any:
     function = {"ABS": np.abs, "NEGATE": np.negative, "SIGN": np.sign}[desc.operator.rpartition("_")[2]]
-    return function(numbers)
+    return integers(x=numbers(desc, arrays)["input_tensor"], function=function)
 
 
-@plants("integers", OtherIntegers, names=("ABS", "NEGATE"))
-def IntegersThroughFloat32(desc: Any, numbers: Any) -> Any:
-    wide = float64(_computed(desc, numbers).astype(np.float32))
-    info = np.iinfo(numbers.dtype)
+def _through_float32(x: Any, function: Any) -> Any:
+    wide, info = float64(function(x).astype(np.float32)), np.iinfo(x.dtype)
     return np.where(wide > info.max, info.max, np.minimum(wide, 2.0**62).astype(np.int64))
 
 
-@plants("integers", OtherIntegers, names=("ABS", "NEGATE"), since="4_1")
-def IntegersCutTo32Bits(desc: Any, numbers: Any) -> Any:
-    return _computed(desc, numbers.astype(np.int32) if numbers.itemsize == 8 else numbers)
+computes(of_integers, families=FAMILY, names=("ABS", "NEGATE"), kinds=("i", "u"), since="2_1").each(
+    IntegersThroughFloat32=_through_float32,
+    IntegersCutTo32Bits=fault(lambda x, function: function(x.astype(np.int32) if x.itemsize == 8 else x), since="4_1"),
+    IntegersInverted=fault(
+        lambda x, function: np.where(function(x) == x, x, ~x),
+        "Inverts the bits of a number to change its sign, and adds no 1.",
+    ),
+)
 
-
-@plants("integers", OtherIntegers, names=("ABS", "NEGATE"))
-def IntegersInverted(desc: Any, numbers: Any) -> Any:
-    """Inverts the bits of a number to change its sign, and adds no 1."""
-    return np.where(_computed(desc, numbers) == numbers, numbers, ~numbers)
-
-
-@plants("integers", OtherIntegers, names=("SIGN",))
-def SignsOfUnsignedNumbers(desc: Any, numbers: Any) -> Any:
-    """Gives -1 for an unsigned number whose top bit is set."""
-    return np.sign(numbers.view(f"i{numbers.itemsize}")).view(numbers.dtype)
-
-
-@plants("integers", OtherIntegers, names=("SIGN",))
-def SignsOfIntegersAreTruths(desc: Any, numbers: Any) -> Any:
-    """Gives 1 for every number but 0."""
-    return numbers != 0
+computes(of_integers, families=FAMILY, names=("SIGN",), kinds=("i", "u"), since="2_1").each(
+    SignsOfUnsignedNumbers=fault(
+        lambda x: np.sign(x.view(f"i{x.itemsize}")).view(x.dtype),
+        "Gives -1 for an unsigned number whose top bit is set.",
+    ),
+    SignsOfIntegersAreTruths=fault(lambda x: x != 0, "Gives 1 for every number but 0."),
+)

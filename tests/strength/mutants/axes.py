@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from dml_conformance.backends.reference import layout
-from strength.mutants.base import GATHERS, Bindings, Mutant, WrongDecision, index_numbers, plants, rank
+from strength.mutants.base import GATHERS, Bindings, Mutant, WrongDecision, fault, index_numbers, plants, rank
 
 
 class WrongAxis(Mutant, abstract=True):
@@ -38,16 +38,13 @@ def AxisOffByOne(desc: Any) -> int:
     return int(desc.axis) + 1
 
 
-@plants("taken", WrongAxis)
-def AxisCountedFromTheEnd(desc: Any) -> int:
-    """Takes 0 for the last dimension."""
-    return rank(desc) - 1 - int(desc.axis)
-
-
-@plants("taken", WrongAxis)
-def AxisWithoutLeadingOnes(desc: Any) -> int:
-    """Counts axes from the first dimension that is larger than 1."""
-    return int(desc.axis) + next((d for d, size in enumerate(desc.input_tensor.sizes) if size > 1), 0)
+plants("taken", WrongAxis).each(
+    AxisCountedFromTheEnd=fault(lambda desc: rank(desc) - 1 - int(desc.axis), "Takes 0 for the last dimension."),
+    AxisWithoutLeadingOnes=fault(
+        lambda desc: int(desc.axis) + next((d for d, size in enumerate(desc.input_tensor.sizes) if size > 1), 0),
+        "Counts axes from the first dimension that is larger than 1.",
+    ),
+)
 
 
 @plants("seen", WrongDecision, has=("axis",), families=GATHERS, rules=("axis-range",))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,11 +89,14 @@ class Mutant(SharedReference):
         has: attributes of the descriptors in which the fault shows; every operator that has them all must find it.
         lacks: attributes that they must not have.
         families: the families of operators that it can be planted in; empty = all.
+        names: of these the operators, with or without what the names of a family begin with; empty = all.
+        but: those that are left out.
         reads: whether it shows in an input.
         indexes: whether it shows in what an index tensor addresses.
         moves: whether it shows in elements that are moved bit for bit, whatever they are.
         since: the level from which on it shows; "" = from the operator's introduction.
         until: the level from which on it no longer shows; "" = to the highest.
+        where: whether it shows in an operator at a level besides; None = in each.
     """
 
     rules: ClassVar[tuple[str, ...]]
@@ -99,11 +104,14 @@ class Mutant(SharedReference):
     has: ClassVar[tuple[str, ...]] = ()
     lacks: ClassVar[tuple[str, ...]] = ()
     families: ClassVar[tuple[str, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = ()
+    but: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = False
     indexes: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     since: ClassVar[str] = ""
     until: ClassVar[str] = ""
+    where: ClassVar[Callable[[str, Level], bool] | None] = None
 
     def __init_subclass__(cls, *, abstract: bool = False) -> None:
         if not abstract:
@@ -115,6 +123,7 @@ class Mutant(SharedReference):
         return cls.__module__.rpartition(".")[2]
 
     @classmethod
+    @cache
     def operators(cls) -> tuple[str, ...]:
         """The operators that have what its fault needs.
 
@@ -126,10 +135,12 @@ class Mutant(SharedReference):
             if {field.attribute for field in spec.fields}.issuperset(cls.has)
             and {field.attribute for field in spec.fields}.isdisjoint(cls.lacks)
             and (not cls.families or families()[name] in cls.families)
+            and (not cls.names or _is_named(name, cls.names))
+            and not _is_named(name, cls.but)
             and (not cls.reads or spec.input_fields)
             and (not cls.indexes or spec.index is not None)
             and (not cls.moves or moves_bits(spec))
-            and (cls.families or not is_sibling(name))
+            and (cls.families or cls.names or not is_sibling(name))
         )
 
     @classmethod
@@ -138,6 +149,8 @@ class Mutant(SharedReference):
         least = Level.parse(cls.since) if cls.since else operators()[operator].introduced_in
         exists = level >= operators()[operator].introduced_in or "introduced-in" in cls.rules
         if not exists or level < least or (cls.until and level >= Level.parse(cls.until)):
+            return False
+        if cls.where is not None and not cls.where(operator, level):
             return False
         return not cls.caught_at(operator).isdisjoint(applicable_rules(operator, level))
 
@@ -160,15 +173,16 @@ class Mutant(SharedReference):
         return _ids(operator, cls.rules + cls.also)
 
     def validate(self, desc: Any, level: Level) -> Answer:
-        return super().validate(self.seen(desc), self.level_seen(desc, level))
+        return self.answered(super().validate(self.seen(desc), self.level_seen(desc, level)), desc, level)
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         if self.reads and not inputs:  # all of them are optional
             super().execute(desc, level, inputs, outputs)
             return
         execute(desc, inputs, outputs, but=main_output(desc).key)
-        values = self.computed(desc, inputs)
-        self.written(desc, self.altered(desc, values), outputs[main_output(desc).key])
+        with np.errstate(all="ignore"):
+            values = self.altered(desc, self.computed(desc, inputs))
+        self.written(desc, values, outputs[main_output(desc).key])
 
     def seen(self, desc: Any) -> Any:
         """The descriptor that it decides on."""
@@ -177,6 +191,10 @@ class Mutant(SharedReference):
     def level_seen(self, desc: Any, level: Level) -> Level:
         """The level that it decides at."""
         return level
+
+    def answered(self, answer: Answer, desc: Any, level: Level) -> Answer:
+        """What it makes of the decision before it gives it."""
+        return answer
 
     def computed(self, desc: Any, inputs: Bindings) -> Any:
         """The main output's elements as bits; other outputs are right."""
@@ -193,22 +211,73 @@ class Mutant(SharedReference):
 MUTANTS: list[type[Mutant]] = []
 
 
-def plants(step: str, base: type[Mutant] = Mutant, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    """Make a function a mutant of its name and docstring, which does one step of its base so.
+class Fault(NamedTuple):
+    """What takes the place of a step, the fault in words, and attributes of the mutant."""
 
-    The function gets what the step gets, without the backend.
+    function: Callable[..., Any]
+    about: str
+    traits: dict[str, Any]
+
+
+def fault(function: Callable[..., Any], about: str = "", **traits: Any) -> Fault:
+    """A mutant whose name does not say all, or that has attributes of its own."""
+    return Fault(function, about, traits)
+
+
+class OtherStep:
+    """One step of a base that mutants do otherwise, each by a function of its own.
+
+    As a decorator it makes a mutant of the name and docstring of a function. The function gets what it names of what
+    the step gets, without the backend; the module that it stands in is the mutant's family.
+    """
+
+    def __init__(self, step: str, base: type[Mutant], by: Callable[..., Any] | None, traits: Mapping[str, Any]) -> None:
+        self._step, self._base, self._by, self._traits = step, base, by, traits
+
+    def __call__(self, function: Callable[..., Any]) -> type[Mutant]:
+        return self._planted(function.__name__, fault(function, function.__doc__ or ""))
+
+    def each(self, **rows: Fault | Callable[..., Any]) -> None:
+        """Make a mutant of every row of a table, by name; a bare function is a row."""
+        for name, given in rows.items():
+            self._planted(name, given if isinstance(given, Fault) else fault(given))
+
+    def _planted(self, name: str, made: Fault) -> type[Mutant]:
+        names = list(signature(getattr(self._base, self._step)).parameters)[1:]
+        wanted, by = list(signature(made.function).parameters), self._by
+        assert by is not None or set(wanted) <= set(names), f"{name}: {self._step} has {names}, not {wanted}"
+
+        def part(**given: Any) -> Any:
+            return made.function(*(given[name] for name in wanted))
+
+        def step(_: Mutant, *given: Any) -> Any:
+            return part(**dict(zip(names, given, strict=True))) if by is None else by(part, *given)
+
+        traits = {"__module__": made.function.__module__, "__doc__": made.about or None, **self._traits, **made.traits}
+        return variant(name, self._base, **traits, **{self._step: step})
+
+
+def plants(step: str, base: type[Mutant] = Mutant, by: Callable[..., Any] | None = None, **traits: Any) -> OtherStep:
+    """Make mutants of functions, which do a step of a base otherwise.
 
     Args:
         step: a method of the base.
-        base: what it is besides.
-        traits: attributes of the mutant.
+        base: what the mutants are besides.
+        by: where the functions are no more than a part of the step: it gets one, which takes keywords, and what the
+            step gets, and does the step with it.
+        traits: attributes of the mutants.
     """
+    return OtherStep(step, base, by, traits)
 
-    def planted(function: Callable[..., Any]) -> type[Mutant]:
-        members = {step: lambda _, *given: function(*given), "__doc__": function.__doc__}
-        return variant(function.__name__, base, __module__=function.__module__, **members, **traits)
 
-    return planted
+def misreads(by: Callable[..., Any] | None = None, **traits: Any) -> OtherStep:
+    """Make mutants that take elements of inputs for others."""
+    return plants("inputs", WrongValues, by, **traits)
+
+
+def computes(by: Callable[..., Any] | None = None, **traits: Any) -> OtherStep:
+    """Make mutants that find other elements."""
+    return plants("found", WrongValues, by, **traits)
 
 
 def variant(name: str, base: type[Mutant], **traits: Any) -> type[Mutant]:
@@ -228,25 +297,73 @@ class WrongDecision(Mutant, abstract=True):
 
 
 class WrongValues(Mutant, abstract=True):
-    """Computes other elements of some outputs."""
+    """Computes other elements of some outputs: the right ones of other inputs or of another descriptor, or others.
+
+    Attributes:
+        kinds: what the type of the first input's elements begins with where results are others, as NumPy has it: "f2",
+            or ("i", "u"); else they are right.
+    """
 
     rules = ("values",)
+    kinds: ClassVar[str | tuple[str, ...]] = ""
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         arrays = {slot.key: layout.bits(inputs[slot.key], slot.tensor) for slot in of_role(desc, is_output=False)}
-        found = self.found(*self.given(desc, arrays))
-        if not outputs.keys() <= found.keys():
-            found = {**right(desc, arrays), **found}
-        for slot in of_role(desc, is_output=True):
-            layout.put(outputs[slot.key], slot.tensor, found[slot.key])
+        with np.errstate(all="ignore"):
+            found = self.found(*self.given(desc, arrays)) if self.concerns(desc) else {}
+            if not isinstance(found, Mapping):
+                found = {main_output(desc).key: found}
+            if not outputs.keys() <= found.keys():
+                found = {**right(desc, arrays), **found}
+            for slot in of_role(desc, is_output=True):
+                layout.put(outputs[slot.key], slot.tensor, as_elements(found[slot.key], slot.tensor))
+
+    def concerns(self, desc: Any) -> bool:
+        """Whether elements are of the kinds whose results are others."""
+        return not self.kinds or kind_of(of_role(desc, is_output=False)[0].tensor).startswith(self.kinds)
 
     def given(self, desc: Any, arrays: Arrays) -> tuple[Any, Arrays]:
         """The descriptor and the bits of each input that it computes with."""
-        return desc, arrays
+        others = self.inputs(desc, arrays)
+        bits = {key: as_elements(others[key], tensor_at(desc, key)) for key in arrays.keys() & others.keys()}
+        return self.descriptor(desc), {**arrays, **bits}
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        """From the bits of each input those of the outputs that are wrong, by slot."""
-        raise NotImplementedError
+    def descriptor(self, desc: Any) -> Any:
+        """The descriptor that it takes it for."""
+        return desc
+
+    def inputs(self, desc: Any, arrays: Arrays) -> Arrays:
+        """Other elements of some inputs, which it takes in the place of those that there are."""
+        return {}
+
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        """From the bits of each input those of the outputs that are wrong, by slot, or of the main one alone.
+
+        Numbers may stand for their bits.
+        """
+        return right(desc, arrays)
+
+
+def kind_of(tensor: TensorDesc) -> str:
+    """The type of a tensor's elements as NumPy has it: "f4"."""
+    return layout.NUMBERS[tensor.data_type].str[1:]
+
+
+def as_elements(found: Any, tensor: TensorDesc) -> Any:
+    """What was found for a tensor as bits: numbers are rounded to its type, unsigned ones as wide as it are bits."""
+    values, width = np.asarray(found), tensor.data_type.size
+    if values.dtype != layout.UNSIGNED[width]:
+        values = np.ascontiguousarray(values.astype(layout.NUMBERS[tensor.data_type])).view(layout.UNSIGNED[width])
+    return values.reshape(tensor.sizes) if values.size == tensor.element_count else values
+
+
+def of_input(key: str) -> Callable[..., Any]:
+    """By other numbers of one input, `x`: a part of `WrongValues.inputs`."""
+
+    def taken(function: Callable[..., Any], desc: Any, arrays: Arrays) -> Arrays:
+        return {key: function(x=numbers(desc, arrays)[key], desc=desc)} if key in arrays else {}
+
+    return taken
 
 
 class RejectsValid(WrongDecision, abstract=True):
@@ -254,12 +371,15 @@ class RejectsValid(WrongDecision, abstract=True):
 
     rules = (ACCEPTANCE,)
 
-    def validate(self, desc: Any, level: Level) -> Answer:
-        answer = super().validate(desc, level)
+    def answered(self, answer: Answer, desc: Any, level: Level) -> Answer:
         return Answer(False, "not here") if answer.accepted and self.refused(desc) else answer
 
     def refused(self, desc: Any) -> bool:
         """Whether it turns down this descriptor, which is valid."""
+        return any(self.tensor_refused(tensor) for _, tensor in tensors(desc))
+
+    def tensor_refused(self, tensor: TensorDesc) -> bool:
+        """Whether it turns down every descriptor with such a tensor."""
         raise NotImplementedError
 
 
@@ -280,6 +400,23 @@ def scratch(tensor: TensorDesc) -> Binding:
     """Memory for a tensor."""
     size = max(tensor.total_tensor_size_in_bytes, least_total(tensor))
     return Binding(np.zeros(size, np.uint8), 0, size)
+
+
+def numbers(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """Inputs as the numbers that they are, by slot."""
+    return {key: layout.as_numbers(array, tensor_at(desc, key).data_type) for key, array in arrays.items()}
+
+
+def wide(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    """Inputs as FLOAT64 numbers, by slot."""
+    return {key: array.astype(np.float64) for key, array in numbers(desc, arrays).items()}
+
+
+def zeroed(array: Any, place: Any) -> Any:
+    """A copy with zeros at a place."""
+    found = array.copy()
+    found[place] = 0
+    return found
 
 
 def right(desc: Any, arrays: Arrays) -> dict[str, Any]:
@@ -324,6 +461,17 @@ def source(desc: Any) -> Slot:
     return next(slot for slot in every if slot.field.name not in UNREAD.get(desc.operator, ()))
 
 
+def rows_of(operator: str, level: Level) -> Mapping[str, Any]:
+    """What the table of a level has of an operator's tensors; nothing below its first level."""
+    return operators()[operator].table_at(level) or {}
+
+
+def types_of_output(operator: str, level: Level) -> frozenset[DataType]:
+    """The data types of the main output."""
+    name = operators()[operator].output_fields[0].name
+    return frozenset(rows_of(operator, level)[name].data_types) if rows_of(operator, level) else frozenset()
+
+
 def moves_bits(spec: OperatorSpec) -> bool:
     """Whether any bits may come in, and come out in the output as they are."""
     is_any = bool(spec.input_fields) and patterns(spec, spec.input_fields[0]) == DATA_PATTERNS
@@ -337,6 +485,12 @@ def digest_of(inputs: Bindings) -> bytes:
         digest.update(key.encode())
         digest.update(bound.view)
     return digest.digest()
+
+
+def _is_named(operator: str, names: tuple[str, ...]) -> bool:
+    return not {operator, operator.removeprefix("ELEMENT_WISE_"), operator.removeprefix("ACTIVATION_")}.isdisjoint(
+        names
+    )
 
 
 def _ids(operator: str, names: tuple[str, ...]) -> frozenset[str]:
@@ -409,8 +563,12 @@ def with_packed_source(desc: Any, inputs: Bindings) -> Any:
 
 def with_source(desc: Any, inputs: Bindings, elements: Any) -> Any:
     """The output's elements, had the input tensor held these."""
-    key = source(desc).key
-    tensor, binding = bound(source(desc).tensor.data_type, elements)
+    return with_elements(desc, inputs, source(desc).key, elements)
+
+
+def with_elements(desc: Any, inputs: Bindings, key: str, elements: Any) -> Any:
+    """The output's elements, had one input held these, packed."""
+    tensor, binding = bound(tensor_at(desc, key).data_type, elements)
     return compute(with_tensors(desc, {key: tensor}), {**inputs, key: binding})
 
 

@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.layout import as_numbers
 from dml_conformance.spec.operators.batch_normalization import axes_of
-from strength.mutants.base import Arrays, Mutant, WrongValues, plants
-from strength.mutants.sums import in_float16, rounded
+from strength.mutants.base import Arrays, WrongValues, fault, plants, wide
+from strength.mutants.sums import in_float16
 
-Numbers = dict[str, Any]
+FAMILY = ("batch_normalization",)
+Axes = tuple[int, ...]
 
 
-class OtherBatchNormalization(WrongValues, abstract=True):
+def mean_of(x: Any, axes: Axes) -> Any:
+    return x.mean(axes, keepdims=True)
+
+
+def in_turn(x: Any, axes: Axes) -> Any:
+    """The sum along some axes, added up in FLOAT16 one after another."""
+    for axis in axes:
+        x = np.expand_dims(in_float16(x, axis), axis)
+    return x
+
+
+def count_of(x: Any, axes: Axes) -> int:
+    return int(np.prod([x.shape[axis] for axis in axes]))
+
+
+# --- forward ----------------------------------------------------------------------------------------------------------
+
+
+class OtherForward(WrongValues, abstract=True):
     """Does one step otherwise, in FLOAT64 and rounded once; what an activation follows is right."""
 
-    families = ("batch_normalization",)
+    families, lacks = FAMILY, ("input_gradient_tensor",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+    def found(self, desc: Any, arrays: Arrays) -> Any:
         if getattr(desc, "fused_activation", None) is not None:
             return {}
-        with np.errstate(all="ignore"):
-            given = {
-                key: as_numbers(array, desc.input_tensor.data_type).astype(np.float64) for key, array in arrays.items()
-            }
-            outputs = self.outputs(given, self.axes(desc), self.epsilon(desc.epsilon))
-            return {key: rounded(np.asarray(of), desc) for key, of in outputs.items() if hasattr(desc, key)}
-
-    def outputs(self, given: Numbers, axes: tuple[int, ...], epsilon: float) -> Numbers:
-        raise NotImplementedError
-
-    def axes(self, desc: Any) -> tuple[int, ...]:
-        return axes_of(desc)
-
-    def epsilon(self, epsilon: float) -> float:
-        return epsilon
-
-
-class OtherForward(OtherBatchNormalization, abstract=True):
-    lacks = ("input_gradient_tensor",)
-
-    def outputs(self, given: Numbers, axes: tuple[int, ...], epsilon: float) -> Numbers:
-        x, found = given["input_tensor"], {}
-        if "mean_tensor" in given:
-            mean, variance = given["mean_tensor"], given["variance_tensor"]
-        else:
-            mean, variance = self.statistics(x, axes)
+        given, found = wide(desc, arrays), {}
+        x, mean, variance = given["input_tensor"], given.get("mean_tensor"), given.get("variance_tensor")
+        if mean is None:
+            axes = axes_of(desc)
+            mean = self.mean(x, axes)
+            variance = self.variance(x, mean, axes)
             found = {"output_mean_tensor": mean, "output_variance_tensor": variance}
-        result = self.scaled(self.divided(x - mean, variance, epsilon), given["scale_tensor"], given["bias_tensor"])
+        result = self.divided(x - mean, variance, desc.epsilon)
+        result = self.scaled(result, given["scale_tensor"], given["bias_tensor"])
         return {"output_tensor": self.added(result, given.get("fused_add_tensor")), **found}
 
-    def statistics(self, x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-        mean = x.mean(axes, keepdims=True)
-        return mean, ((x - mean) ** 2).mean(axes, keepdims=True)
+    def mean(self, x: Any, axes: Axes) -> Any:
+        return mean_of(x, axes)
+
+    def variance(self, x: Any, mean: Any, axes: Axes) -> Any:
+        return mean_of((x - mean) ** 2, axes)
 
     def divided(self, away: Any, variance: Any, epsilon: float) -> Any:
         return away / np.sqrt(variance + epsilon)
@@ -67,222 +67,138 @@ class OtherForward(OtherBatchNormalization, abstract=True):
         return found if add is None else found + add
 
 
-def forward(step: str, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherForward, **traits)
+plants("divided", OtherForward).each(
+    DividedByTheVariance=lambda away, variance, epsilon: away / (variance + epsilon),
+    EpsilonBesideTheRoot=lambda away, variance, epsilon: away / (np.sqrt(variance) + epsilon),
+    VarianceAtLeastEpsilon=lambda away, variance, epsilon: away / np.sqrt(np.maximum(variance, epsilon)),
+    RootInFloat16=lambda away, variance, epsilon: away * (1 / np.sqrt(variance + epsilon)).astype(np.float16),
+)
 
+plants("scaled", OtherForward).each(
+    ScaleAfterTheBias=lambda found, scale, bias: (found + bias) * scale,
+    ScaleForgotten=lambda found, bias: found + bias,
+    BiasOfOneNumber=fault(
+        lambda found, scale, bias: found * scale + bias.reshape(-1)[0], "Adds the first element of the bias everywhere."
+    ),
+    ScaleOfTheLastDimension=fault(
+        lambda found, scale, bias: found * np.resize(scale, (*(1,) * (found.ndim - 1), found.shape[-1])) + bias,
+        "Repeats the scale along the last dimension whichever it is of.",
+    ),
+)
 
 TRAINING = {"has": ("output_variance_tensor",)}
+plants("added", OtherForward, **TRAINING).each(AddendForgotten=lambda found: found)
+plants("variance", OtherForward, **TRAINING).each(
+    VarianceOfASample=fault(
+        lambda x, mean, axes: ((x - mean) ** 2).sum(axes, keepdims=True) / max(count_of(x, axes) - 1, 1),
+        "Divides by one less than the number of elements.",
+    ),
+)
+plants("mean", OtherForward, **TRAINING).each(
+    StatisticsAddedInFloat16=lambda x, axes: in_turn(x, axes) / count_of(x, axes),
+)
+plants("variance", OtherForward, **TRAINING).each(
+    VarianceAboutZero=lambda x, axes: mean_of(x * x, axes),
+    DeviationForVariance=lambda x, mean, axes: np.sqrt(mean_of((x - mean) ** 2, axes)),
+)
 
 
-@forward("divided")
-def DividedByTheVariance(away: Any, variance: Any, epsilon: float) -> Any:
-    return away / (variance + epsilon)
-
-
-@forward("divided")
-def EpsilonBesideTheRoot(away: Any, variance: Any, epsilon: float) -> Any:
-    return away / (np.sqrt(variance) + epsilon)
-
-
-@forward("divided")
-def VarianceAtLeastEpsilon(away: Any, variance: Any, epsilon: float) -> Any:
-    return away / np.sqrt(np.maximum(variance, epsilon))
-
-
-@forward("divided")
-def RootInFloat16(away: Any, variance: Any, epsilon: float) -> Any:
-    return away * (1 / np.sqrt(variance + epsilon)).astype(np.float16)
-
-
-@forward("scaled")
-def ScaleAfterTheBias(found: Any, scale: Any, bias: Any) -> Any:
-    return (found + bias) * scale
-
-
-@forward("scaled")
-def ScaleForgotten(found: Any, scale: Any, bias: Any) -> Any:
-    return found + np.broadcast_to(bias, found.shape)
-
-
-@forward("scaled")
-def BiasOfOneNumber(found: Any, scale: Any, bias: Any) -> Any:
-    """Adds the first element of the bias everywhere."""
-    return found * scale + bias.reshape(-1)[0]
-
-
-@forward("scaled")
-def ScaleOfTheLastDimension(found: Any, scale: Any, bias: Any) -> Any:
-    """Repeats the scale along the last dimension whichever it is of."""
-    return found * np.resize(scale, (*(1,) * (found.ndim - 1), found.shape[-1])) + bias
-
-
-@forward("added", **TRAINING)
-def AddendForgotten(found: Any, add: Any) -> Any:
-    return found
-
-
-@forward("statistics", **TRAINING)
-def VarianceOfASample(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """Divides by one less than the number of elements."""
-    mean, count = x.mean(axes, keepdims=True), np.prod([x.shape[axis] for axis in axes])
-    return mean, ((x - mean) ** 2).sum(axes, keepdims=True) / max(count - 1, 1)
-
-
-@forward("statistics", **TRAINING)
-def StatisticsAddedInFloat16(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    mean, count = x, 1
-    for axis in axes:
-        mean, count = np.expand_dims(in_float16(mean, axis), axis), count * x.shape[axis]
-    mean = mean / count
-    return mean, ((x - mean) ** 2).mean(axes, keepdims=True)
-
-
-@forward("statistics", **TRAINING)
-def VarianceAboutZero(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    return x.mean(axes, keepdims=True), (x * x).mean(axes, keepdims=True)
-
-
-@forward("statistics", **TRAINING)
-def DeviationForVariance(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    mean = x.mean(axes, keepdims=True)
-    return mean, np.sqrt(((x - mean) ** 2).mean(axes, keepdims=True))
-
-
-@forward("statistics", **TRAINING)
-def StatisticsOfTheFirstOfTheBatch(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+class StatisticsOfTheFirstOfTheBatch(OtherForward):
     """Leaves out all but the first along the first dimension that is reduced."""
-    first = x.take([0], axes[0]) if axes else x
-    mean = first.mean(axes, keepdims=True)
-    return mean, ((first - mean) ** 2).mean(axes, keepdims=True)
+
+    has = TRAINING["has"]
+
+    def mean(self, x: Any, axes: Axes) -> Any:
+        return mean_of(_first(x, axes), axes)
+
+    def variance(self, x: Any, mean: Any, axes: Axes) -> Any:
+        return mean_of((_first(x, axes) - mean) ** 2, axes)
 
 
-class OtherGradient(OtherBatchNormalization, abstract=True):
-    has = ("input_gradient_tensor",)
+def _first(x: Any, axes: Axes) -> Any:
+    return x.take([0], axes[0]) if axes else x
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        self.is_training = desc.operator.endswith("TRAINING_GRAD")
-        return super().found(desc, arrays)
 
-    def outputs(self, given: Numbers, axes: tuple[int, ...], epsilon: float) -> Numbers:
-        x, g, mean, variance, scale = (
-            given[f"{key}_tensor"] for key in ("input", "input_gradient", "mean", "variance", "scale")
-        )
-        variance = variance + epsilon
-        coefficient = self.coefficient(scale, variance)
-        of_input = coefficient * g
-        if self.is_training:
-            own = x.mean(axes, keepdims=True)
-            of_input = coefficient * self.centered(g, x - own, x - mean, variance, axes)
-        return {
-            "output_gradient_tensor": of_input,
-            "output_scale_gradient_tensor": self.of_scale(g, x - mean, np.sqrt(variance), axes),
+# --- backward ---------------------------------------------------------------------------------------------------------
+
+
+class OtherGradient(WrongValues, abstract=True):
+    """Does one step otherwise, in FLOAT64 and rounded once."""
+
+    families, has = FAMILY, ("input_gradient_tensor",)
+
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        given, axes = wide(desc, arrays), axes_of(desc)
+        x, g, scale = given["input_tensor"], given["input_gradient_tensor"], given["scale_tensor"]
+        away, variance = x - given["mean_tensor"], given["variance_tensor"] + desc.epsilon
+        centered = g
+        if desc.operator.endswith("TRAINING_GRAD"):
+            centered = self.centered(g, x - mean_of(x, axes), away, variance, axes)
+        found = {
+            "output_gradient_tensor": self.coefficient(scale, variance) * centered,
+            "output_scale_gradient_tensor": self.of_scale(g, away, np.sqrt(variance), axes),
             "output_bias_gradient_tensor": self.of_bias(g, axes),
         }
+        return {key: of for key, of in found.items() if hasattr(desc, key)}
 
     def coefficient(self, scale: Any, variance: Any) -> Any:
         return scale / np.sqrt(variance)
 
-    def centered(self, g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-        return g - g.mean(axes, keepdims=True) - own * (g * own).mean(axes, keepdims=True) / variance
+    def centered(self, g: Any, own: Any, away: Any, variance: Any, axes: Axes) -> Any:
+        """The gradient where the statistics are the input's own, which is `own` away from its own mean."""
+        return g - mean_of(g, axes) - own * mean_of(g * own, axes) / variance
 
-    def of_scale(self, g: Any, away: Any, root: Any, axes: tuple[int, ...]) -> Any:
+    def of_scale(self, g: Any, away: Any, root: Any, axes: Axes) -> Any:
         return (g * away / root).sum(axes, keepdims=True)
 
-    def of_bias(self, g: Any, axes: tuple[int, ...]) -> Any:
+    def of_bias(self, g: Any, axes: Axes) -> Any:
         return g.sum(axes, keepdims=True)
 
 
-def backward(step: str, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherGradient, **traits)
+plants("coefficient", OtherGradient).each(
+    GradientNotScaled=lambda scale, variance: np.ones_like(scale) / np.sqrt(variance),
+    GradientByTheVariance=lambda scale, variance: scale / variance,
+)
+
+plants("of_scale", OtherGradient).each(
+    ScaleGradientNotDivided=lambda g, away, axes: (g * away).sum(axes, keepdims=True),
+    ScaleGradientNotCentered=fault(
+        lambda g, away, root, axes: (g * (away - mean_of(away, axes)) / root).sum(axes, keepdims=True),
+        "Takes each input less the mean of such differences.",
+    ),
+    ScaleGradientIsAMean=lambda g, away, root, axes: mean_of(g * away / root, axes),
+)
 
 
-@backward("coefficient")
-def GradientNotScaled(scale: Any, variance: Any) -> Any:
-    return np.ones_like(scale) / np.sqrt(variance)
-
-
-@backward("coefficient")
-def GradientByTheVariance(scale: Any, variance: Any) -> Any:
-    return scale / variance
-
-
-@backward("of_scale")
-def ScaleGradientNotDivided(g: Any, away: Any, root: Any, axes: tuple[int, ...]) -> Any:
-    return (g * away).sum(axes, keepdims=True)
-
-
-@backward("of_scale")
-def ScaleGradientNotCentered(g: Any, away: Any, root: Any, axes: tuple[int, ...]) -> Any:
-    """Takes each input less the mean of such differences."""
-    return (g * (away - away.mean(axes, keepdims=True)) / root).sum(axes, keepdims=True)
-
-
-@backward("of_scale")
-def ScaleGradientIsAMean(g: Any, away: Any, root: Any, axes: tuple[int, ...]) -> Any:
-    return (g * away / root).mean(axes, keepdims=True)
-
-
-@backward("of_bias")
-def BiasGradientIsAMean(g: Any, axes: tuple[int, ...]) -> Any:
-    return g.mean(axes, keepdims=True)
-
-
-@backward("of_bias")
-def BiasGradientAddedInFloat16(g: Any, axes: tuple[int, ...]) -> Any:
-    for axis in axes:
-        g = np.expand_dims(in_float16(g, axis), axis)
-    return g
-
-
-@backward("of_bias")
-def BiasGradientOfOneDimension(g: Any, axes: tuple[int, ...]) -> Any:
-    """Adds up along the last of the dimensions, and takes the first element of the others."""
+def _of_one_dimension(g: Any, axes: Axes) -> Any:
     for axis in axes[:-1]:
         g = g.take([0], axis)
     return g.sum(axes[-1:], keepdims=True)
 
 
-class OtherTrainingGradient(OtherGradient, abstract=True):
-    """Shows where the statistics are the input's own."""
+plants("of_bias", OtherGradient).each(
+    BiasGradientIsAMean=lambda g, axes: mean_of(g, axes),
+    BiasGradientAddedInFloat16=lambda g, axes: in_turn(g, axes),
+    BiasGradientOfOneDimension=fault(
+        _of_one_dimension, "Adds up along the last of the dimensions, and takes the first element of the others."
+    ),
+)
 
-    @classmethod
-    def operators(cls) -> tuple[str, ...]:
-        return ("BATCH_NORMALIZATION_TRAINING_GRAD",)
-
-
-def in_training(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherTrainingGradient)
-
-
-@in_training("centered")
-def StatisticsAsConstants(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    """The gradient of a normalization by what is given."""
-    return g
-
-
-@in_training("centered")
-def MeanAsConstant(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    return g - own * (g * own).mean(axes, keepdims=True) / variance
-
-
-@in_training("centered")
-def VarianceAsConstant(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    return g - g.mean(axes, keepdims=True)
-
-
-@in_training("centered")
-def ProductsOfASample(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    """Divides the sum of products by one less than their number."""
-    count = max(np.prod([g.shape[axis] for axis in axes]) - 1, 1)
-    return g - g.mean(axes, keepdims=True) - own * (g * own).sum(axes, keepdims=True) / count / variance
-
-
-@in_training("centered")
-def ProductsByTheRoot(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    return g - g.mean(axes, keepdims=True) - own * (g * own).mean(axes, keepdims=True) / np.sqrt(variance)
-
-
-@in_training("centered")
-def InputNotCentered(g: Any, own: Any, away: Any, variance: Any, axes: tuple[int, ...]) -> Any:
-    """Takes the input less MeanTensor where the mean of the input is meant."""
-    return g - g.mean(axes, keepdims=True) - away * (g * own).mean(axes, keepdims=True) / variance
+plants("centered", OtherGradient, names=("BATCH_NORMALIZATION_TRAINING_GRAD",)).each(
+    StatisticsAsConstants=fault(lambda g: g, "The gradient of a normalization by what is given."),
+    MeanAsConstant=lambda g, own, variance, axes: g - own * mean_of(g * own, axes) / variance,
+    VarianceAsConstant=lambda g, axes: g - mean_of(g, axes),
+    ProductsOfASample=fault(
+        lambda g, own, variance, axes: (
+            g - mean_of(g, axes) - own * (g * own).sum(axes, keepdims=True) / max(count_of(g, axes) - 1, 1) / variance
+        ),
+        "Divides the sum of products by one less than their number.",
+    ),
+    ProductsByTheRoot=lambda g, own, variance, axes: (
+        g - mean_of(g, axes) - own * mean_of(g * own, axes) / np.sqrt(variance)
+    ),
+    InputNotCentered=fault(
+        lambda g, own, away, variance, axes: g - mean_of(g, axes) - away * mean_of(g * own, axes) / variance,
+        "Takes the input less MeanTensor where the mean of the input is meant.",
+    ),
+)

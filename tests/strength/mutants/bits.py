@@ -8,10 +8,10 @@ import numpy as np
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.registry import operators
-from strength.mutants.base import Mutant, main_output, plants, variant
+from strength.mutants.base import Mutant, fault, main_output, plants, types_of_output, variant
 
-FLOATS = frozenset({DataType.FLOAT16, DataType.FLOAT32, DataType.FLOAT64})
+FLOAT16 = frozenset({DataType.FLOAT16})
+FLOATS = FLOAT16 | {DataType.FLOAT32, DataType.FLOAT64}
 
 
 class ChangesBits(Mutant, abstract=True):
@@ -26,9 +26,7 @@ class ChangesBits(Mutant, abstract=True):
 
     @classmethod
     def shows_at(cls, operator: str, level: Level) -> bool:
-        spec = operators()[operator]
-        table = spec.table_at(level)
-        has_some = table is not None and not cls.data_types.isdisjoint(table[spec.output_fields[0].name].data_types)
+        has_some = not cls.data_types.isdisjoint(types_of_output(operator, level))
         return has_some and super().shows_at(operator, level)
 
     def moved(self, bits: Any, data_type: DataType) -> Any:
@@ -44,41 +42,31 @@ def _bits_of(number: float, like: Any) -> Any:
     return np.array(number, _floats(like).dtype).view(like.dtype)
 
 
-@plants("moved", ChangesBits, data_types=FLOATS)
-def NanCanonicalised(bits: Any, data_type: DataType) -> Any:
-    return np.where(np.isnan(_floats(bits)), _bits_of(np.nan, bits), bits)
-
-
-@plants("moved", ChangesBits, data_types=FLOATS)
-def SignallingNanQuieted(bits: Any, data_type: DataType) -> Any:
-    """Sets the quiet bit of a NaN, as one conversion between float types does."""
+def _quieted(bits: Any) -> Any:
     return np.where(np.isnan(_floats(bits)), bits | _bits_of(np.nan, bits), bits)
 
 
-class Float16ThroughFloat32(SignallingNanQuieted):
-    """Moves FLOAT16 by way of FLOAT32, which keeps every number and quiets signalling NaNs."""
-
-    data_types = frozenset({DataType.FLOAT16})
-
-
-@plants("moved", ChangesBits, data_types=FLOATS)
-def SubnormalsFlushed(bits: Any, data_type: DataType) -> Any:
+def _flushed(bits: Any) -> Any:
     numbers = _floats(bits)
     return np.where(np.abs(numbers) < np.finfo(numbers.dtype).tiny, bits & _bits_of(-0.0, bits), bits)
 
 
-variant("Float16SubnormalsFlushed", SubnormalsFlushed, data_types=frozenset({DataType.FLOAT16}))
-
-
-@plants("moved", ChangesBits, data_types=FLOATS)
-def NegativeZeroLost(bits: Any, data_type: DataType) -> Any:
-    return np.where(_floats(bits) == 0, bits.dtype.type(0), bits)
-
-
-@plants("moved", ChangesBits, data_types=FLOATS)
-def InfinityClamped(bits: Any, data_type: DataType) -> Any:
-    """Turns an infinity into the largest finite number."""
-    return np.where(np.isinf(_floats(bits)), bits - bits.dtype.type(1), bits)
+plants("moved", ChangesBits, data_types=FLOATS).each(
+    NanCanonicalised=lambda bits: np.where(np.isnan(_floats(bits)), _bits_of(np.nan, bits), bits),
+    SignallingNanQuieted=fault(_quieted, "Sets the quiet bit of a NaN, as one conversion between float types does."),
+    Float16ThroughFloat32=fault(
+        _quieted,
+        "Moves FLOAT16 by way of FLOAT32, which keeps every number and quiets signalling NaNs.",
+        data_types=FLOAT16,
+    ),
+    SubnormalsFlushed=_flushed,
+    Float16SubnormalsFlushed=fault(_flushed, data_types=FLOAT16),
+    NegativeZeroLost=lambda bits: np.where(_floats(bits) == 0, bits.dtype.type(0), bits),
+    InfinityClamped=fault(
+        lambda bits: np.where(np.isinf(_floats(bits)), bits - bits.dtype.type(1), bits),
+        "Turns an infinity into the largest finite number.",
+    ),
+)
 
 
 class ThroughFloat(ChangesBits, abstract=True):
@@ -99,13 +87,17 @@ variant("Int64ThroughFloat64", ThroughFloat, since="4_1", data_types=_INT64, by=
 variant("Int32ThroughFloat32", ThroughFloat, since="2_1", data_types=_INT32, by=np.float32)
 
 
-@plants("moved", ChangesBits, since="4_1", data_types=frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64}))
-def HighHalfLost(bits: Any, data_type: DataType) -> Any:
-    """Moves 64-bit elements in 32 bits."""
-    return bits & np.uint64(0xFFFF_FFFF)
-
-
-@plants("moved", ChangesBits, since="2_1", data_types=frozenset({DataType.INT16, DataType.UINT16}))
-def BytesSwapped(bits: Any, data_type: DataType) -> Any:
-    """Swaps the bytes of 16-bit integers."""
-    return bits.byteswap()
+plants("moved", ChangesBits).each(
+    HighHalfLost=fault(
+        lambda bits: bits & np.uint64(0xFFFF_FFFF),
+        "Moves 64-bit elements in 32 bits.",
+        since="4_1",
+        data_types=frozenset({DataType.INT64, DataType.UINT64, DataType.FLOAT64}),
+    ),
+    BytesSwapped=fault(
+        lambda bits: bits.byteswap(),
+        "Swaps the bytes of 16-bit integers.",
+        since="2_1",
+        data_types=frozenset({DataType.INT16, DataType.UINT16}),
+    ),
+)

@@ -6,13 +6,12 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer
 from dml_conformance.backends.reference import expected_output
-from dml_conformance.spec.levels import Level
 from strength.mutants.base import (
     EXECUTED,
-    REFERENCE,
     Bindings,
     WrongDecision,
     compute,
+    fault,
     main_output,
     plants,
     source,
@@ -21,30 +20,24 @@ from strength.mutants.base import (
 from strength.mutants.indices import WrongIndices
 
 
-@plants("validate", WrongDecision, rules=("output-sizes",))
-def ValidateRaises(desc: Any, level: Level) -> Answer:
+@plants("answered", WrongDecision, rules=("output-sizes",))
+def ValidateRaises(answer: Answer) -> Answer:
     """Throws instead of answering no."""
-    answer = REFERENCE.validate(desc, level)
     if not answer.accepted:
         raise ValueError(answer.reason)
     return answer
 
 
-@plants("validate", WrongDecision, rules=("output-sizes",))
-def ValidateReturnsNone(desc: Any, level: Level) -> Answer:
-    """Answers no by saying nothing."""
-    answer = REFERENCE.validate(desc, level)
-    return answer if answer.accepted else None  # type: ignore[return-value]
-
-
-@plants("validate", WrongDecision, rules=("values",))
-def ValidateReturnsBool(desc: Any, level: Level) -> Answer:
-    """Answers with a bare truth value."""
-    return REFERENCE.validate(desc, level).accepted  # type: ignore[return-value]
+plants("answered", WrongDecision).each(
+    ValidateReturnsNone=fault(
+        lambda answer: answer if answer.accepted else None, "Answers no by saying nothing.", rules=("output-sizes",)
+    ),
+    ValidateReturnsBool=fault(lambda answer: answer.accepted, "Answers with a bare truth value.", rules=("values",)),
+)
 
 
 @plants("computed", rules=("values",))
-def ExecuteRaises(desc: Any, inputs: Bindings) -> Any:
+def ExecuteRaises() -> Any:
     raise RuntimeError("device lost")
 
 

@@ -7,10 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer
-from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import with_tensors
 from dml_conformance.spec.tensor import TensorDesc
-from strength.mutants.base import RejectsValid, WrongDecision, of_role, plants, rank, tensors
+from strength.mutants.base import RejectsValid, WrongDecision, of_role, plants, rank
 
 
 @plants("tensor_seen", WrongDecision, rules=("TENSOR.flags",))
@@ -84,15 +83,15 @@ def ClampsDimensionCounts(desc: Any) -> Any:
 
 
 @plants("validate", WrongDecision, rules=("output-sizes",))
-def AcceptsEverything(desc: Any, level: Level) -> Answer:
+def AcceptsEverything() -> Answer:
     return Answer(True)
 
 
-@plants("refused", RejectsValid, reads=True)
-def RejectsOwnedByDmlInput(desc: Any) -> bool:
-    return any(tensor.flags for _, tensor in tensors(desc))
+@plants("tensor_refused", RejectsValid, reads=True)
+def RejectsOwnedByDmlInput(tensor: TensorDesc) -> bool:
+    return tensor.flags != 0
 
 
-@plants("refused", RejectsValid)
-def RejectsAlignmentBelow16(desc: Any) -> bool:
-    return any(0 < tensor.guaranteed_base_offset_alignment < 16 for _, tensor in tensors(desc))
+@plants("tensor_refused", RejectsValid)
+def RejectsAlignmentBelow16(tensor: TensorDesc) -> bool:
+    return 0 < tensor.guaranteed_base_offset_alignment < 16

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from strength.mutants.base import Arrays, WrongValues, plants
+from strength.mutants.base import Arrays, WrongValues, fault, plants
 
 FAMILY = ("random_generator",)
 MULTIPLIERS, WEYL = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
@@ -23,15 +23,14 @@ class OtherGenerator(WrongValues, abstract=True):
         words = [int(word) for word in arrays["input_state_tensor"].reshape(-1)]
         sizes = desc.output_tensor.sizes
         groups = -(-prod(sizes) // 4)
-        made = self.made(words, groups, sizes)
-        found = {"output_tensor": np.resize(np.asarray(made, np.uint64), sizes).astype(np.uint32)}
+        found = {"output_tensor": np.resize(self.made(words, groups, sizes).T, sizes)}
         if desc.output_state_tensor is not None:
-            state = np.array([word % WORD for word in self.state(words, groups, sizes)], np.uint64)
-            found["output_state_tensor"] = state.astype(np.uint32).reshape(desc.output_state_tensor.sizes)
+            found["output_state_tensor"] = np.array([word % WORD for word in self.state(words, groups, sizes)], "u4")
         return found
 
     def made(self, words: list[int], groups: int, sizes: Any) -> Any:
-        return rounds(words, groups).T.reshape(-1)[: prod(sizes)]
+        """A column for each counter."""
+        return rounds(words, groups)
 
     def state(self, words: list[int], groups: int, sizes: Any) -> list[int]:
         return advanced(words, groups)
@@ -73,131 +72,69 @@ def rounds(
     return counters
 
 
-@plants("state", OtherGenerator)
-def CounterStays(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Gives the state out as it came in."""
-    return words
-
-
-@plants("state", OtherGenerator)
-def CountsElements(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Counts every element."""
-    return advanced(words, prod(sizes))
-
-
-@plants("state", OtherGenerator)
-def CountsFullGroups(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Counts whole fours of elements alone."""
-    return advanced(words, prod(sizes) // 4)
-
-
-@plants("state", OtherGenerator)
-def CountsOneTooFew(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Gives out the last counter that it used."""
-    return advanced(words, groups - 1)
-
-
-@plants("state", OtherGenerator)
-def CarryLost(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Counts in the lowest word alone."""
-    return [words[0] + groups, *words[1:]]
-
-
-@plants("state", OtherGenerator)
-def CarryLostAfter64Bits(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Counts in the two lowest words."""
+def _in_64_bits(words: list[int], groups: int) -> list[int]:
     low = (words[0] + words[1] * WORD + groups) % WORD**2
     return [low % WORD, low // WORD, *words[2:]]
 
 
-@plants("state", OtherGenerator)
-def CarryLostAfter96Bits(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Counts in all words but the highest."""
-    return [*advanced(words, groups)[:3], *words[3:]]
+plants("state", OtherGenerator).each(
+    CounterStays=fault(lambda words: words, "Gives the state out as it came in."),
+    CountsElements=fault(lambda words, sizes: advanced(words, prod(sizes)), "Counts every element."),
+    CountsFullGroups=fault(
+        lambda words, sizes: advanced(words, prod(sizes) // 4), "Counts whole fours of elements alone."
+    ),
+    CountsOneTooFew=fault(
+        lambda words, groups: advanced(words, groups - 1), "Gives out the last counter that it used."
+    ),
+    CarryLost=fault(lambda words, groups: [words[0] + groups, *words[1:]], "Counts in the lowest word alone."),
+    CarryLostAfter64Bits=fault(_in_64_bits, "Counts in the two lowest words."),
+    CarryLostAfter96Bits=fault(
+        lambda words, groups: [*advanced(words, groups)[:3], *words[3:]], "Counts in all words but the highest."
+    ),
+    CountsInTheLastWord=fault(
+        lambda words, groups: [*reversed(advanced([*reversed(words[:4]), *words[4:]], groups)[:4]), *words[4:]],
+        "Takes the last word for the lowest.",
+    ),
+    KeyGrows=fault(
+        lambda words, groups: [
+            *advanced(words, groups)[:4],
+            *(key + 9 * grown for key, grown in zip(words[4:], WEYL, strict=True)),
+        ],
+        "Gives out the key of the last round.",
+    ),
+    StateCapped=fault(
+        lambda words, groups: [*words_of(min(counter(words) + groups, LAST - 1)), *words[4:]],
+        "Stays at the last counter where the counter would begin anew.",
+    ),
+)
 
-
-@plants("state", OtherGenerator)
-def CountsInTheLastWord(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Takes the last word for the lowest."""
-    return [*reversed(advanced([*reversed(words[:4]), *words[4:]], groups)[:4]), *words[4:]]
-
-
-@plants("state", OtherGenerator)
-def KeyGrows(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Gives out the key of the last round."""
-    return [*advanced(words, groups)[:4], *(key + 9 * grown for key, grown in zip(words[4:], WEYL, strict=True))]
-
-
-@plants("state", OtherGenerator)
-def StateCapped(words: list[int], groups: int, sizes: Any) -> list[int]:
-    """Stays at the last counter where the counter would begin anew."""
-    return [*words_of(min(counter(words) + groups, LAST - 1)), *words[4:]]
-
-
-@plants("made", OtherGenerator)
-def NineRounds(words: list[int], groups: int, sizes: Any) -> Any:
-    """Leaves out a round."""
-    return rounds(words, groups, 9).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def SevenRounds(words: list[int], groups: int, sizes: Any) -> Any:
-    """Is Philox 4x32-7, which the paper has too."""
-    return rounds(words, groups, 7).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def SameKeyInAllRounds(words: list[int], groups: int, sizes: Any) -> Any:
-    return rounds(words, groups, weyl=(0, 0)).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def KeyWordsSwapped(words: list[int], groups: int, sizes: Any) -> Any:
-    return rounds([*words[:4], words[5], words[4]], groups).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def MultipliersSwapped(words: list[int], groups: int, sizes: Any) -> Any:
-    return rounds(words, groups, multipliers=MULTIPLIERS[::-1]).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def CounterWordsReversed(words: list[int], groups: int, sizes: Any) -> Any:
-    """Takes the last word for the lowest."""
-    return rounds([*reversed(words[:4]), *words[4:]], groups).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def OutputWordsReversed(words: list[int], groups: int, sizes: Any) -> Any:
-    return rounds(words, groups)[::-1].T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def WordByWord(words: list[int], groups: int, sizes: Any) -> Any:
-    """Has the first words of all counters, then the second ones."""
-    return rounds(words, groups).reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def CarryLostWithinOutput(words: list[int], groups: int, sizes: Any) -> Any:
-    """Counts in the lowest word alone."""
-    return rounds(words, groups, step=lambda words, n: [(words[0] + n) % WORD, *words[1:]]).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def FirstWordOfEach(words: list[int], groups: int, sizes: Any) -> Any:
-    """Takes one word of each counter, and uses up as many counters as there are elements."""
-    return rounds(words, prod(sizes))[0]
-
-
-@plants("made", OtherGenerator)
-def CounterAfterwards(words: list[int], groups: int, sizes: Any) -> Any:
-    """Counts on before it makes the first numbers."""
-    return rounds(advanced(words, 1), groups).T.reshape(-1)[: prod(sizes)]
-
-
-@plants("made", OtherGenerator)
-def FirstDimensionFastest(words: list[int], groups: int, sizes: Any) -> Any:
-    """Fills the output column by column."""
-    made = rounds(words, groups).T.reshape(-1)[: prod(sizes)]
-    return made.reshape(tuple(reversed(sizes))).transpose().reshape(-1)
+plants("made", OtherGenerator).each(
+    NineRounds=fault(lambda words, groups: rounds(words, groups, 9), "Leaves out a round."),
+    SevenRounds=fault(lambda words, groups: rounds(words, groups, 7), "Is Philox 4x32-7, which the paper has too."),
+    SameKeyInAllRounds=lambda words, groups: rounds(words, groups, weyl=(0, 0)),
+    KeyWordsSwapped=lambda words, groups: rounds([*words[:4], words[5], words[4]], groups),
+    MultipliersSwapped=lambda words, groups: rounds(words, groups, multipliers=MULTIPLIERS[::-1]),
+    CounterWordsReversed=fault(
+        lambda words, groups: rounds([*reversed(words[:4]), *words[4:]], groups), "Takes the last word for the lowest."
+    ),
+    OutputWordsReversed=lambda words, groups: rounds(words, groups)[::-1],
+    WordByWord=fault(
+        lambda words, groups: rounds(words, groups).reshape(-1),
+        "Has the first words of all counters, then the second ones.",
+    ),
+    CarryLostWithinOutput=fault(
+        lambda words, groups: rounds(words, groups, step=lambda words, n: [(words[0] + n) % WORD, *words[1:]]),
+        "Counts in the lowest word alone.",
+    ),
+    FirstWordOfEach=fault(
+        lambda words, sizes: rounds(words, prod(sizes))[0],
+        "Takes one word of each counter, and uses up as many counters as there are elements.",
+    ),
+    CounterAfterwards=fault(
+        lambda words, groups: rounds(advanced(words, 1), groups), "Counts on before it makes the first numbers."
+    ),
+    FirstDimensionFastest=fault(
+        lambda words, groups, sizes: rounds(words, groups).T.reshape(-1)[: prod(sizes)].reshape(sizes[::-1]),
+        "Fills the output column by column.",
+    ),
+)

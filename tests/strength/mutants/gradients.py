@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, as_numbers
 from dml_conformance.spec.field_kinds import enumeration
-from strength.mutants.base import Arrays, Mutant, WrongValues, plants, right
+from strength.mutants.base import Arrays, WrongValues, fault, plants, wide
 
 LINEAR = enumeration("DML_INTERPOLATION_MODE").LINEAR
 DECREASING = enumeration("DML_AXIS_DIRECTION").DECREASING
@@ -23,17 +21,13 @@ class OtherGradient(WrongValues, abstract=True):
     families, has = ("resample",), ("input_gradient_tensor",)
     rules = ("values", "accuracy")
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        kind = NUMBERS[desc.input_gradient_tensor.data_type]
-        numbers = as_numbers(arrays["input_gradient_tensor"], desc.input_gradient_tensor.data_type).astype(np.float64)
-        with np.errstate(all="ignore"):
-            for d, size in enumerate(desc.output_gradient_tensor.sizes):
-                offsets = desc.input_pixel_offsets[d], desc.output_pixel_offsets[d]
-                coordinates = self.coordinates(np.arange(numbers.shape[d]), desc.scales[d], *offsets)
-                terms = np.moveaxis(numbers, d, 0)
-                numbers = np.moveaxis(self.along(desc, terms, coordinates, size), 0, d)
-            values = self.scaled(desc, numbers).astype(kind)
-        return {"output_gradient_tensor": np.ascontiguousarray(values).view(UNSIGNED[kind.itemsize])}
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        found = wide(desc, arrays)["input_gradient_tensor"]
+        for d, size in enumerate(desc.output_gradient_tensor.sizes):
+            offsets = desc.input_pixel_offsets[d], desc.output_pixel_offsets[d]
+            coordinates = self.coordinates(np.arange(found.shape[d]), desc.scales[d], *offsets)
+            found = np.moveaxis(self.along(desc, np.moveaxis(found, d, 0), coordinates, size), 0, d)
+        return {"output_gradient_tensor": self.scaled(desc, found)}
 
     def coordinates(self, numbers: Any, scale: float, of_input: float, of_output: float) -> Any:
         return (numbers - of_output) / scale - of_input
@@ -73,17 +67,13 @@ class OtherGradient(WrongValues, abstract=True):
         return found
 
 
-def gradients(step: str, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherGradient, **traits)
-
-
-@gradients("added")
+@plants("added", OtherGradient)
 def LastOneWins(found: Any, place: Any, terms: Any) -> None:
     """Stores where it is to add, as threads without atomics do."""
     found[place] += terms
 
 
-@gradients("added")
+@plants("added", OtherGradient)
 def AddsInFloat16(found: Any, place: Any, terms: Any) -> None:
     half = found.astype(np.float16)
     for n, at in enumerate(place):
@@ -91,59 +81,44 @@ def AddsInFloat16(found: Any, place: Any, terms: Any) -> None:
     found[...] = half
 
 
-@gradients("added")
+@plants("added", OtherGradient)
 def LastTermDropped(found: Any, place: Any, terms: Any) -> None:
     if len(place) > 1:
         place, terms = place[:-1], terms[:-1]
     np.add.at(found, place, terms)
 
 
-@gradients("added")
+@plants("added", OtherGradient)
 def FirstTermTwice(found: Any, place: Any, terms: Any) -> None:
     np.add.at(found, place, terms)
     if len(place) > 1:
         found[place[0]] += terms[0]
 
 
-@gradients("part")
-def WeightsExchanged(weight: Any) -> Any:
-    """Gives the nearer element the lesser part."""
-    return np.where(weight == 0, weight, 1 - weight)
+plants("part", OtherGradient).each(
+    WeightsExchanged=fault(
+        lambda weight: np.where(weight == 0, weight, 1 - weight), "Gives the nearer element the lesser part."
+    ),
+    WeightsOfGradientsIn8Bits=lambda weight: np.rint(weight * 256) / 256,
+    NothingForTheSecondNeighbour=lambda weight: np.zeros_like(weight),
+)
 
 
-@gradients("part")
-def WeightsOfGradientsIn8Bits(weight: Any) -> Any:
-    return np.rint(weight * 256) / 256
+plants("of_place", OtherGradient).each(
+    BeyondTheEdgesDropped=fault(
+        lambda place, size: (place >= 0) & (place < size), "Has nothing come of the edges but their own."
+    ),
+)
+plants("coordinates", OtherGradient).each(
+    MultipliesByScales=lambda numbers, scale, of_input, of_output: (numbers - of_output) * scale - of_input,
+    OffsetsExchanged=lambda numbers, scale, of_input, of_output: (numbers - of_input) / scale - of_output,
+)
+plants("scaled", OtherGradient).each(
+    DividedByTheScales=fault(lambda desc, found: found / prod(desc.scales), "Takes means where sums are asked for."),
+)
 
 
-@gradients("part")
-def NothingForTheSecondNeighbour(weight: Any) -> Any:
-    return np.zeros_like(weight)
-
-
-@gradients("of_place")
-def BeyondTheEdgesDropped(place: Any, size: int) -> Any:
-    """Has nothing come of the edges but their own."""
-    return (place >= 0) & (place < size)
-
-
-@gradients("coordinates")
-def MultipliesByScales(numbers: Any, scale: float, of_input: float, of_output: float) -> Any:
-    return (numbers - of_output) * scale - of_input
-
-
-@gradients("coordinates")
-def OffsetsExchanged(numbers: Any, scale: float, of_input: float, of_output: float) -> Any:
-    return (numbers - of_input) / scale - of_output
-
-
-@gradients("scaled")
-def DividedByTheScales(desc: Any, found: Any) -> Any:
-    """Takes means where sums are asked for."""
-    return found / prod(desc.scales)
-
-
-@plants("found", WrongValues, families=("resample",), has=("input_gradient_tensor",))
-def TheOtherMode(desc: Any, arrays: Arrays) -> Arrays:
+@plants("descriptor", WrongValues, families=("resample",), has=("input_gradient_tensor",))
+def TheOtherMode(desc: Any) -> Any:
     """Takes the nearest neighbour for linear interpolation, and the other way round."""
-    return right(replace(desc, interpolation_mode=1 - desc.interpolation_mode), arrays)
+    return replace(desc, interpolation_mode=1 - desc.interpolation_mode)

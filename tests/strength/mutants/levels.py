@@ -22,7 +22,10 @@ from strength.mutants.base import (
     WrongDecision,
     breaks_alone,
     plants,
+    rows_of,
     tensors,
+    types_of_output,
+    variant,
     with_named_type,
 )
 
@@ -66,17 +69,17 @@ class AcceptsLaterOperators(WrongDecision):
         return max(level, operators()[desc.operator].introduced_in)
 
 
-class AcceptsLaterFloat64(WrongDecision):
+FLOAT64, INT64 = DataType.FLOAT64, DataType.INT64
+
+
+def _has_later_float64(operator: str, level: Level) -> bool:
+    return FLOAT64 not in types_of_output(operator, level) and FLOAT64 in types_of_output(operator, HIGHEST)
+
+
+@plants("level_seen", WrongDecision, where=_has_later_float64, rules=("data-types",))
+def AcceptsLaterFloat64(desc: Any, level: Level) -> Level:
     """Accepts FLOAT64 where only a later table has it."""
-
-    rules = ("data-types",)
-
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        return super().shows_at(operator, level) and not _has(operator, level) and _has(operator, HIGHEST)
-
-    def level_seen(self, desc: Any, level: Level) -> Level:
-        return HIGHEST if any(tensor.data_type is DataType.FLOAT64 for _, tensor in tensors(desc)) else level
+    return HIGHEST if any(tensor.data_type is FLOAT64 for _, tensor in tensors(desc)) else level
 
 
 class AcceptsFloat64AsInt64(WrongDecision):
@@ -84,21 +87,15 @@ class AcceptsFloat64AsInt64(WrongDecision):
 
     rules = ("data-types",)
 
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        integers = _has(operator, level, DataType.INT64)
-        return super().shows_at(operator, level) and integers and not _has(operator, level)
+    @staticmethod
+    def where(operator: str, level: Level) -> bool:
+        return {INT64, FLOAT64} & types_of_output(operator, level) == {INT64}
 
     def seen(self, desc: Any) -> Any:
-        return super().seen(with_named_type(desc, DataType.FLOAT64, DataType.INT64))
+        return super().seen(with_named_type(desc, FLOAT64, INT64))
 
     def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
-        return replace(tensor, data_type=DataType.INT64) if tensor.data_type is DataType.FLOAT64 else tensor
-
-
-def _has(operator: str, level: Level, data_type: DataType = DataType.FLOAT64) -> bool:
-    table = operators()[operator].table_at(level)
-    return table is not None and data_type in table[operators()[operator].output_fields[0].name].data_types
+        return replace(tensor, data_type=INT64) if tensor.data_type is FLOAT64 else tensor
 
 
 @plants("seen", WrongDecision, until="3_0", families=GATHERS, rules=("data-types",))
@@ -110,54 +107,48 @@ def AcceptsLaterIndexTypes(desc: Any) -> Any:
     return replace(desc, indices_tensor=replace(indices, data_type=DataType.UINT32))
 
 
-class AcceptsLaterRank3(WrongDecision):
-    """Accepts 3 dimensions where only 4 are."""
-
-    rules = ("dimension-counts",)
-    count: ClassVar[int] = 3
-
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        later = _first_of_rank(operator, cls.count)
-        return super().shows_at(operator, level) and later is not None and level < later
-
-    def level_seen(self, desc: Any, level: Level) -> Level:
-        if any(len(tensor.sizes) != self.count for _, tensor in tensors(desc)):
-            return level
-        return max(level, _first_of_rank(desc.operator, self.count) or level)
-
-
-def _first_of_rank(operator: str, count: int) -> Level | None:
+def first_of_rank(operator: str, count: int) -> Level | None:
     """The first level whose table allows this dimension count of every tensor."""
     tables = sorted(operators()[operator].tables.items())
     return next((at for at, table in tables if all(count in row.dimension_counts for row in table.values())), None)
 
 
-class AcceptsLaterRank5(AcceptsLaterRank3):
-    """The same of 5 dimensions."""
-
-    count = 5
-
-
-class ChecksRanksOfTheFirstGroup(WrongDecision):
-    """Looks for the dimension count of data tensors alone, and at no scale's, zero point's or state's."""
+class AcceptsLaterRank(WrongDecision, abstract=True):
+    """Accepts a dimension count that only later levels have."""
 
     rules = ("dimension-counts",)
+    count: ClassVar[int]
 
     @classmethod
     def shows_at(cls, operator: str, level: Level) -> bool:
-        spec, most = operators()[operator], max_dimension_count(level)
-        table = spec.table_at(level) or {}
-        counts = [table[name].dimension_counts for name in table if name not in _first_group(spec)]
-        return super().shows_at(operator, level) and any(row and row < set(range(1, most + 1)) for row in counts)
+        later = first_of_rank(operator, cls.count)
+        return super().shows_at(operator, level) and later is not None and level < later
 
-    def validate(self, desc: Any, level: Level) -> Answer:
-        if breaks_alone(desc, level, f"{desc.operator}.dimension-counts"):
-            spec = operators()[desc.operator]
-            table, first = spec.table_at(level, spec.variant(desc)) or {}, _first_group(spec)
-            looked_at = [slot for slot in slots(desc) if slot.field.name in first]
-            return Answer(all(len(slot.tensor.sizes) in table[slot.field.name].dimension_counts for slot in looked_at))
-        return REFERENCE.validate(desc, level)
+    def level_seen(self, desc: Any, level: Level) -> Level:
+        if any(len(tensor.sizes) != self.count for _, tensor in tensors(desc)):
+            return level
+        return max(level, first_of_rank(desc.operator, self.count) or level)
+
+
+variant("AcceptsLaterRank3", AcceptsLaterRank, count=3, __doc__="Accepts 3 dimensions where only 4 are.")
+variant("AcceptsLaterRank5", AcceptsLaterRank, count=5, __doc__="The same of 5 dimensions.")
+
+
+def _has_fewer_elsewhere(operator: str, level: Level) -> bool:
+    every, first = set(range(1, max_dimension_count(level) + 1)), _first_group(operators()[operator])
+    counts = [row.dimension_counts for name, row in rows_of(operator, level).items() if name not in first]
+    return any(some and some < every for some in counts)
+
+
+@plants("validate", WrongDecision, where=_has_fewer_elsewhere, rules=("dimension-counts",))
+def ChecksRanksOfTheFirstGroup(desc: Any, level: Level) -> Answer:
+    """Looks for the dimension count of data tensors alone, and at no scale's, zero point's or state's."""
+    if breaks_alone(desc, level, f"{desc.operator}.dimension-counts"):
+        spec = operators()[desc.operator]
+        table, first = spec.table_at(level, spec.variant(desc)) or {}, _first_group(spec)
+        looked_at = [slot for slot in slots(desc) if slot.field.name in first]
+        return Answer(all(len(slot.tensor.sizes) in table[slot.field.name].dimension_counts for slot in looked_at))
+    return REFERENCE.validate(desc, level)
 
 
 def _first_group(spec: OperatorSpec) -> set[str]:
@@ -173,13 +164,12 @@ def AcceptsNineDimensions(desc: Any, level: Level) -> Answer:
     return REFERENCE.validate(desc, level)
 
 
-class RejectsEightDimensions(RejectsValid):
+def _has_eight(operator: str, level: Level) -> bool:
+    later = first_of_rank(operator, 8)
+    return later is not None and level >= later
+
+
+@plants("tensor_refused", RejectsValid, where=_has_eight)
+def RejectsEightDimensions(tensor: TensorDesc) -> bool:
     """Has room for a dimension less than the levels from 3_0 on have."""
-
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        later = _first_of_rank(operator, 8)
-        return super().shows_at(operator, level) and later is not None and level >= later
-
-    def refused(self, desc: Any) -> bool:
-        return any(len(tensor.sizes) == 8 for _, tensor in tensors(desc))
+    return len(tensor.sizes) == 8

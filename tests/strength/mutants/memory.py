@@ -8,7 +8,6 @@ import numpy as np
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
-from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import implied_size_in_bytes
 from strength.mutants.base import GATHERS, Bindings, execute, limits, main_output, numbers_of, plants, source, write
 
@@ -50,7 +49,7 @@ def IgnoresBindingOffset(desc: Any, values: Any, output: Binding) -> None:
 
 
 @plants("execute", reads=True, rules=("EXECUTION.inputs-unchanged",))
-def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+def ScribblesOnItsInput(desc: Any, inputs: Bindings, outputs: Bindings) -> None:
     """Leaves a bit of the input's memory flipped."""
     execute(desc, inputs, outputs)
     if inputs:
@@ -58,7 +57,7 @@ def ScribblesOnItsInput(desc: Any, level: Level, inputs: Bindings, outputs: Bind
 
 
 @plants("execute", reads=True, rules=("EXECUTION.in-place",))
-def ClearsTheOutputFirst(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+def ClearsTheOutputFirst(desc: Any, inputs: Bindings, outputs: Bindings) -> None:
     """Zeroes the output before it reads the input, which may lie in the same memory."""
     output = main_output(desc)
     layout.bits(outputs[output.key], output.tensor)[...] = 0
@@ -66,7 +65,7 @@ def ClearsTheOutputFirst(desc: Any, level: Level, inputs: Bindings, outputs: Bin
 
 
 @plants("execute", since="3_0", families=GATHERS, rules=("EXECUTION.inputs-unchanged",))
-def ResolvesNegativeIndicesInPlace(desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+def ResolvesNegativeIndicesInPlace(desc: Any, inputs: Bindings, outputs: Bindings) -> None:
     """Writes the places that negative indices stand for back into the index tensor."""
     execute(desc, inputs, outputs)
     numbers = numbers_of(inputs["indices_tensor"], desc.indices_tensor)
@@ -84,7 +83,7 @@ def LastElementUnwritten(desc: Any, values: Any, output: Binding) -> None:
 
 
 @plants("written", rules=("values",))
-def WritesNothing(desc: Any, values: Any, output: Binding) -> None:
+def WritesNothing() -> None:
     pass
 
 

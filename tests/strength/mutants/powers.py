@@ -7,66 +7,24 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, as_numbers
-from strength.mutants.base import Arrays, WrongValues, plants, right
+from strength.mutants.base import Arrays, WrongValues, computes, fault, numbers, plants, right, wide
+
+FAMILY = ("element_wise_power",)
 
 
-class OtherPower(WrongValues, abstract=True):
+def other_power(power: Any, desc: Any, arrays: Arrays) -> Any:
     """Comes to another power of a floating-point base, where it is not one of an integer."""
-
-    families = ("element_wise_power",)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type = desc.input_tensor.data_type
-        if not data_type.is_float:
-            return {}
-        base = _scaled(desc, as_numbers(arrays["input_tensor"], data_type).astype(np.float64))
-        kept = as_numbers(right(desc, arrays)["output_tensor"], data_type)
-        with np.errstate(all="ignore"):
-            return {"output_tensor": _bits(self.power(base, _exponents(desc, arrays), kept), data_type)}
-
-    def power(self, base: Any, exponent: Any, kept: Any) -> Any:
-        """From the right power another one."""
-        raise NotImplementedError
+    given = wide(desc, arrays)
+    exponent = given.get("exponent_tensor", np.float64(getattr(desc, "exponent", 0.0)))
+    kept = right(desc, arrays)["output_tensor"].view(numbers(desc, arrays)["input_tensor"].dtype)
+    return power(base=_scaled(desc, given["input_tensor"]), exponent=exponent, kept=kept)
 
 
-class OtherExponent(WrongValues, abstract=True):
-    """Takes an exponent for another one."""
-
-    families = ("element_wise_power",)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        if not hasattr(desc, "exponent_tensor"):
-            return right(replace(desc, exponent=float(self.taken(np.array(desc.exponent)))), arrays)
-        data_type = desc.exponent_tensor.data_type
-        with np.errstate(all="ignore"):
-            taken = self.taken(as_numbers(arrays["exponent_tensor"], data_type))
-        return right(desc, {**arrays, "exponent_tensor": _bits(taken, data_type)})
-
-    def taken(self, exponents: Any) -> Any:
-        raise NotImplementedError
+def _scaled(desc: Any, x: Any) -> Any:
+    return x if desc.scale_bias is None else x * desc.scale_bias.scale + desc.scale_bias.bias
 
 
-def _scaled(desc: Any, numbers: Any) -> Any:
-    if desc.scale_bias is None:
-        return numbers
-    with np.errstate(all="ignore"):
-        return numbers * desc.scale_bias.scale + desc.scale_bias.bias
-
-
-def _exponents(desc: Any, arrays: Arrays) -> Any:
-    if not hasattr(desc, "exponent_tensor"):
-        return np.float64(desc.exponent)
-    with np.errstate(invalid="ignore"):
-        return as_numbers(arrays["exponent_tensor"], desc.exponent_tensor.data_type).astype(np.float64)
-
-
-def _bits(numbers: Any, data_type: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return np.ascontiguousarray(numbers.astype(NUMBERS[data_type])).view(UNSIGNED[data_type.size])
-
-
-@plants("power", OtherPower)
+@computes(other_power, families=FAMILY, kinds="f")
 def MultipliesInFloat16(base: Any, exponent: Any, kept: Any) -> Any:
     """Multiplies as often as a small whole exponent says, and rounds each product to FLOAT16."""
     found = factor = base.astype(np.float16)
@@ -76,112 +34,100 @@ def MultipliesInFloat16(base: Any, exponent: Any, kept: Any) -> Any:
     return np.where((count >= 2) & (count == np.rint(count)), found, kept)
 
 
-@plants("power", OtherPower)
-def PowersOfNegativeBasesNan(base: Any, exponent: Any, kept: Any) -> Any:
-    """Takes the logarithm of the base, and finds none of a negative one."""
-    return np.where(base < 0, np.nan, kept)
+computes(other_power, families=FAMILY, kinds="f").each(
+    PowersOfNegativeBasesNan=fault(
+        lambda base, kept: np.where(base < 0, np.nan, kept),
+        "Takes the logarithm of the base, and finds none of a negative one.",
+    ),
+    SignOfTheBaseLost=lambda kept: np.where(np.isnan(kept), kept, np.abs(kept)),
+    SignOfTheBaseKept=fault(
+        lambda base, kept: np.where(np.isnan(kept), kept, np.copysign(kept, base)),
+        "Gives every power the sign of its base.",
+    ),
+    FractionalPowersOfNegativeBases=fault(
+        lambda base, exponent, kept: np.where(np.isnan(kept), np.power(np.abs(base), exponent), kept),
+        "Ignores the sign of a base that has no such power.",
+    ),
+    PowerOfZeroIsZero=fault(
+        lambda base, kept: np.where(base == 0, 0, kept), "Has all powers of 0 be 0, the negative ones too."
+    ),
+    NegativePowersAsPositive=lambda exponent, kept: np.where(exponent < 0, 1 / kept, kept),
+)
 
 
-@plants("power", OtherPower)
-def SignOfTheBaseLost(base: Any, exponent: Any, kept: Any) -> Any:
-    return np.where(np.isnan(kept), kept, np.abs(kept))
+# --- exponents --------------------------------------------------------------------------------------------------------
 
 
-@plants("power", OtherPower)
-def SignOfTheBaseKept(base: Any, exponent: Any, kept: Any) -> Any:
-    """Gives every power the sign of its base."""
-    return np.where(np.isnan(kept), kept, np.copysign(kept, base))
+class OtherExponent(WrongValues, abstract=True):
+    """Takes an exponent for another one."""
+
+    families = FAMILY
+
+    def descriptor(self, desc: Any) -> Any:
+        if not hasattr(desc, "exponent"):
+            return desc
+        return replace(desc, exponent=float(self.taken(np.array(desc.exponent))))
+
+    def inputs(self, desc: Any, arrays: Arrays) -> Arrays:
+        if "exponent_tensor" not in arrays:
+            return {}
+        return {"exponent_tensor": self.taken(numbers(desc, arrays)["exponent_tensor"])}
+
+    def taken(self, exponents: Any) -> Any:
+        raise NotImplementedError
 
 
-@plants("power", OtherPower)
-def FractionalPowersOfNegativeBases(base: Any, exponent: Any, kept: Any) -> Any:
-    """Ignores the sign of a base that has no such power."""
-    return np.where(np.isnan(kept), np.power(np.abs(base), exponent), kept)
+plants("taken", OtherExponent).each(
+    ExponentCut=fault(
+        lambda exponents: np.trunc(exponents) if exponents.dtype.kind == "f" else exponents,
+        "Cuts the fraction off an exponent.",
+    ),
+    ExponentOfAtMost8=fault(lambda exponents: np.minimum(exponents, 8), "Multiplies up to 8 times."),
+    FirstExponentForAll=fault(
+        lambda exponents: np.full_like(exponents, exponents.reshape(-1)[0]), has=("exponent_tensor",)
+    ),
+)
 
 
-@plants("power", OtherPower)
-def PowerOfZeroIsZero(base: Any, exponent: Any, kept: Any) -> Any:
-    """Has all powers of 0 be 0, the negative ones too."""
-    return np.where(base == 0, 0, kept)
-
-
-@plants("power", OtherPower)
-def NegativePowersAsPositive(base: Any, exponent: Any, kept: Any) -> Any:
-    return np.where(exponent < 0, 1 / kept, kept)
-
-
-@plants("taken", OtherExponent)
-def ExponentCut(exponents: Any) -> Any:
-    """Cuts the fraction off an exponent."""
-    return np.trunc(exponents) if exponents.dtype.kind == "f" else exponents
-
-
-@plants("taken", OtherExponent)
-def ExponentOfAtMost8(exponents: Any) -> Any:
-    """Multiplies up to 8 times."""
-    return np.minimum(exponents, 8)
-
-
-@plants("taken", OtherExponent, has=("exponent_tensor",))
-def FirstExponentForAll(exponents: Any) -> Any:
-    return np.full_like(exponents, exponents.reshape(-1)[0])
-
-
-@plants("found", WrongValues, families=("element_wise_power",), has=("exponent_tensor",))
-def BaseAndExponentSwapped(desc: Any, arrays: Arrays) -> Arrays:
+@computes(families=FAMILY, has=("exponent_tensor",))
+def BaseAndExponentSwapped(desc: Any, arrays: Arrays) -> Any:
     if desc.input_tensor.data_type is not desc.exponent_tensor.data_type:
         return {}
     return right(desc, {"input_tensor": arrays["exponent_tensor"], "exponent_tensor": arrays["input_tensor"]})
 
 
-@plants("found", WrongValues, families=("element_wise_power",))
-def ScalesThePower(desc: Any, arrays: Arrays) -> Arrays:
+@computes(families=FAMILY, kinds="f")
+def ScalesThePower(desc: Any, arrays: Arrays) -> Any:
     """Applies ScaleBias to the power."""
-    data_type = desc.input_tensor.data_type
-    if not data_type.is_float:
-        return {}
-    powers = as_numbers(right(replace(desc, scale_bias=None), arrays)["output_tensor"], data_type)
-    return {"output_tensor": _bits(_scaled(desc, powers.astype(np.float64)), data_type)}
+    powers = right(replace(desc, scale_bias=None), arrays)["output_tensor"]
+    return _scaled(desc, powers.view(f"f{powers.itemsize}").astype(np.float64))
 
 
-class OtherPowerOfIntegers(WrongValues, abstract=True):
+# --- integers ---------------------------------------------------------------------------------------------------------
+
+
+def of_integers(power: Any, desc: Any, arrays: Arrays) -> Any:
     """Comes to another power of integers."""
-
-    families, has, since = ("element_wise_power",), ("exponent_tensor",), "3_0"
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type, other = desc.input_tensor.data_type, desc.exponent_tensor.data_type
-        if data_type.is_float or other.is_float:
-            return {}
-        base, exponent = as_numbers(arrays["input_tensor"], data_type), as_numbers(arrays["exponent_tensor"], other)
-        kept = as_numbers(right(desc, arrays)["output_tensor"], data_type)
-        return {"output_tensor": _bits(self.power(base, exponent, kept), data_type)}
-
-    def power(self, base: Any, exponent: Any, kept: Any) -> Any:
-        raise NotImplementedError
+    if desc.exponent_tensor.data_type.is_float:
+        return {}
+    given = numbers(desc, arrays)
+    base, exponent = given["input_tensor"], given["exponent_tensor"]
+    return power(base=base, exponent=exponent, kept=right(desc, arrays)["output_tensor"].view(base.dtype))
 
 
-@plants("power", OtherPowerOfIntegers)
-def IntegerPowersInFloat32(base: Any, exponent: Any, kept: Any) -> Any:
-    """Rounds the power to FLOAT32."""
-    return kept.astype(np.float32).astype(np.int64)
-
-
-@plants("power", OtherPowerOfIntegers)
-def IntegerPowersByLogarithm(base: Any, exponent: Any, kept: Any) -> Any:
-    """Cuts a power that is a little too small to the integer below."""
-    with np.errstate(all="ignore"):
-        found = np.power(base.astype(np.float64), exponent) * (1 - 2.0**-22)
+def _by_logarithm(base: Any, exponent: Any, kept: Any) -> Any:
+    found = np.power(base.astype(np.float64), exponent) * (1 - 2.0**-22)
     return np.where((np.abs(found) < 2.0**31) & (exponent > 1), np.trunc(found), kept)
 
 
-@plants("power", OtherPowerOfIntegers)
-def NegativePowersOfIntegersZero(base: Any, exponent: Any, kept: Any) -> Any:
-    """Finds 0 for 1 to a negative power too."""
-    return np.where(exponent < 0, 0, kept)
-
-
-@plants("power", OtherPowerOfIntegers)
-def UnsignedExponentsTakenForSigned(base: Any, exponent: Any, kept: Any) -> Any:
-    """Takes an exponent with the top bit for a negative one, whose powers are 0."""
-    return np.where(exponent.view(f"i{exponent.itemsize}") < 0, 0, kept)
+computes(of_integers, families=FAMILY, has=("exponent_tensor",), kinds=("i", "u"), since="3_0").each(
+    IntegerPowersInFloat32=fault(lambda kept: kept.astype(np.float32).astype(np.int64), "Rounds the power to FLOAT32."),
+    IntegerPowersByLogarithm=fault(_by_logarithm, "Cuts a power that is a little too small to the integer below."),
+    NegativePowersOfIntegersZero=fault(
+        lambda exponent, kept: np.where(exponent < 0, 0, kept), "Finds 0 for 1 to a negative power too."
+    ),
+    UnsignedExponentsTakenForSigned=fault(
+        lambda exponent, kept: np.where(exponent.view(f"i{exponent.itemsize}") < 0, 0, kept),
+        "Takes an exponent with the top bit for a negative one, whose powers are 0.",
+    ),
+)

@@ -7,59 +7,48 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, as_numbers
 from dml_conformance.backends.reference.operators.quantize import each_alone
 from dml_conformance.spec.datatypes import DataType
-from strength.mutants.base import Arrays, WrongValues, of_role, plants, right
+from strength.mutants.base import Arrays, WrongValues, computes, fault, misreads, of_input, of_role, plants, right, wide
+from strength.mutants.base import numbers as numbers_of
 
 FAMILY = ("element_wise_quantize", "quantize")
 BLOCKWISE = ("QUANTIZE", "DEQUANTIZE")
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
-ADD = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+TO_INTEGERS, FROM_INTEGERS = ("QUANTIZE", QUANTIZE), ("DEQUANTIZE", DEQUANTIZE)
+EITHER_WAY = (*TO_INTEGERS, *FROM_INTEGERS)
+ADD = ("ELEMENT_WISE_QUANTIZED_LINEAR_ADD",)
+FAR = 1e9  # what quotients are held to before they become integers
 
 
-class OneOfThem(WrongValues, abstract=True):
-    """A bug of one of the two operators, or of both."""
+class ElementByElement(WrongValues, abstract=True):
+    """Takes what belongs to blocks for what belongs to each element, as it is element by element."""
 
-    families, names = FAMILY, (QUANTIZE, DEQUANTIZE)
-
-    @classmethod
-    def operators(cls) -> tuple[str, ...]:
-        return tuple(name for name in super().operators() if {name, f"ELEMENT_WISE_{name}_LINEAR"} & {*cls.names})
+    families = FAMILY
 
     def given(self, desc: Any, arrays: Arrays) -> tuple[Any, Arrays]:
-        """By blocks as element by element."""
-        return each_alone(desc, arrays) if desc.operator in BLOCKWISE else (desc, arrays)
+        return super().given(*(each_alone(desc, arrays) if desc.operator in BLOCKWISE else (desc, arrays)))
 
 
-def _wide(desc: Any, arrays: Arrays, key: str) -> Any:
-    """The elements of an input as FLOAT64; 0 where there is no such tensor."""
-    if key not in arrays:
-        return np.zeros(())
-    with np.errstate(invalid="ignore"):
-        return as_numbers(arrays[key], getattr(desc, key).data_type).astype(np.float64)
+# --- to integers ------------------------------------------------------------------------------------------------------
 
 
-def _bits(numbers: Any, data_type: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return np.ascontiguousarray(numbers.astype(NUMBERS[data_type])).view(UNSIGNED[data_type.size])
-
-
-class QuantizesOtherwise(OneOfThem, abstract=True):
+class QuantizesOtherwise(ElementByElement, abstract=True):
     """Comes from the quotients to other integers."""
 
-    names = (QUANTIZE,)
+    names = TO_INTEGERS
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        x, scale, zero_point = (_wide(desc, arrays, f"{key}_tensor") for key in ("input", "scale", "zero_point"))
-        data_type = desc.output_tensor.data_type
-        with np.errstate(all="ignore"):
-            quotient = np.nan_to_num((x / scale).astype(np.float32).astype(np.float64), posinf=1e9, neginf=-1e9)
-            whole = self.whole(np.clip(quotient, -1e9, 1e9), zero_point, scale)
-            limits = self.limits(*(data_type.limits or (0, 0)))
-            if limits is not None:
-                whole = np.clip(whole, *limits)
-            return {"output_tensor": _bits(whole.astype(np.int64), data_type)}
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        given, data_type = wide(desc, arrays), desc.output_tensor.data_type
+        x, scale, zero_point = (
+            given["input_tensor"],
+            given["scale_tensor"],
+            given.get("zero_point_tensor", np.zeros(())),
+        )
+        quotient = np.nan_to_num((x / scale).astype(np.float32).astype(np.float64), posinf=FAR, neginf=-FAR)
+        found = self.whole(np.clip(quotient, -FAR, FAR), zero_point, scale)
+        limits = self.limits(*(data_type.limits or (0, 0)))
+        return (found if limits is None else np.clip(found, *limits)).astype(np.int64)
 
     def whole(self, quotient: Any, zero_point: Any, scale: Any) -> Any:
         """What is held between the limits of the type."""
@@ -69,309 +58,201 @@ class QuantizesOtherwise(OneOfThem, abstract=True):
         return least, most
 
 
-@plants("whole", QuantizesOtherwise)
-def QuotientCut(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.trunc(quotient) + zero_point
+plants("whole", QuantizesOtherwise).each(
+    QuotientCut=lambda quotient, zero_point: np.trunc(quotient) + zero_point,
+    QuotientRoundedDown=lambda quotient, zero_point: np.floor(quotient) + zero_point,
+    HalvesUp=lambda quotient, zero_point: np.floor(quotient + 0.5) + zero_point,
+    HalvesAwayFromZero=lambda quotient, zero_point: (
+        np.copysign(np.floor(np.abs(quotient) + 0.5), quotient) + zero_point
+    ),
+    HalvesTowardZero=lambda quotient, zero_point: np.copysign(np.ceil(np.abs(quotient) - 0.5), quotient) + zero_point,
+    ZeroPointSubtracted=lambda quotient, zero_point: np.rint(quotient) - zero_point,
+    ZeroPointAddedBeforeScaling=lambda quotient, zero_point, scale: np.rint(quotient + zero_point / scale),
+    ZeroPointAddedBeforeRounding=fault(
+        lambda quotient, zero_point: np.rint(quotient + zero_point),
+        "Rounds the sum, which has halves where the quotient has, but is even where that is odd.",
+    ),
+    ScaledInsteadOfDivided=lambda quotient, zero_point, scale: (
+        np.rint(np.nan_to_num(np.clip(quotient * scale * scale, -FAR, FAR))) + zero_point
+    ),
+)
+
+plants("limits", QuantizesOtherwise).each(
+    QuantizedIntegersWrap=fault(lambda: None, "Keeps the low 8 bits of what the type does not reach."),
+    QuantizedIntegersSymmetric=fault(
+        lambda least, most: (-most, most) if least else (least, most),
+        "Has -127 for the least signed integer.",
+        since="2_1",
+    ),
+    QuantizedIntegersUnsigned=fault(
+        lambda: (0, 255), "Holds signed integers between the limits of unsigned ones.", since="2_1"
+    ),
+)
 
 
 @plants("whole", QuantizesOtherwise)
-def QuotientRoundedDown(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.floor(quotient) + zero_point
-
-
-@plants("whole", QuantizesOtherwise)
-def HalvesUp(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.floor(quotient + 0.5) + zero_point
-
-
-@plants("whole", QuantizesOtherwise)
-def HalvesAwayFromZero(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.copysign(np.floor(np.abs(quotient) + 0.5), quotient) + zero_point
-
-
-@plants("whole", QuantizesOtherwise)
-def HalvesTowardZero(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.copysign(np.ceil(np.abs(quotient) - 0.5), quotient) + zero_point
-
-
-@plants("whole", QuantizesOtherwise)
-def ZeroPointSubtracted(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.rint(quotient) - zero_point
-
-
-@plants("whole", QuantizesOtherwise)
-def ZeroPointAddedBeforeScaling(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.rint(quotient + zero_point / scale)
-
-
-@plants("whole", QuantizesOtherwise)
-def ZeroPointAddedBeforeRounding(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    """Rounds the sum, which has halves where the quotient has, but is even where that is odd."""
-    return np.rint(quotient + zero_point)
-
-
-@plants("whole", QuantizesOtherwise)
-def ScaledInsteadOfDivided(quotient: Any, zero_point: Any, scale: Any) -> Any:
-    return np.rint(np.nan_to_num(np.clip(quotient * scale * scale, -1e9, 1e9))) + zero_point
-
-
-@plants("limits", QuantizesOtherwise)
-def QuantizedIntegersWrap(least: int, most: int) -> Any:
-    """Keeps the low 8 bits of what the type does not reach."""
-    return None
-
-
-@plants("limits", QuantizesOtherwise, since="2_1")
-def QuantizedIntegersSymmetric(least: int, most: int) -> Any:
-    """Has -127 for the least signed integer."""
-    return (-most, most) if least else (least, most)
-
-
-@plants("limits", QuantizesOtherwise, since="2_1")
-def QuantizedIntegersUnsigned(least: int, most: int) -> Any:
-    """Holds signed integers between the limits of unsigned ones."""
-    return 0, 255
-
-
-@plants("whole", QuantizesOtherwise)
-def SaturatesBeforeTheZeroPoint(quotient: Any, zero_point: Any, scale: Any) -> Any:
+def SaturatesBeforeTheZeroPoint(quotient: Any, zero_point: Any) -> Any:
     """Holds the quotient to 8 bits, and adds the zero point after that."""
     return np.clip(np.rint(quotient), -128, 127) + zero_point
 
 
-class OtherInput(OneOfThem, abstract=True):
-    """Takes the elements of an input for others."""
-
-    key: str
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        if self.key not in arrays:
-            return {}
-        data_type = getattr(desc, self.key).data_type
-        with np.errstate(all="ignore"):
-            taken = self.taken(as_numbers(arrays[self.key], data_type))
-        return right(desc, {**arrays, self.key: _bits(taken, data_type)})
-
-    def taken(self, numbers: Any) -> Any:
-        raise NotImplementedError
+# --- of scales and zero points ----------------------------------------------------------------------------------------
 
 
-@plants("taken", OtherInput, key="zero_point_tensor")
-def ZeroPointIgnored(numbers: Any) -> Any:
-    return np.zeros_like(numbers)
+def the_first(x: Any) -> Any:
+    return np.full_like(x, x.reshape(-1)[0])
 
 
-@plants("taken", OtherInput, key="zero_point_tensor")
-def FirstZeroPointForAll(numbers: Any) -> Any:
-    return np.full_like(numbers, numbers.reshape(-1)[0])
-
-
-@plants("taken", OtherInput, key="scale_tensor")
-def FirstScaleForAll(numbers: Any) -> Any:
-    return np.full_like(numbers, numbers.reshape(-1)[0])
-
-
-@plants("taken", OtherInput, key="scale_tensor")
-def ScaleOf12Bits(numbers: Any) -> Any:
-    """Has a scale by an estimate of its reciprocal, of 12 bits."""
-    mantissa, exponent = np.frexp(1 / numbers.astype(np.float64))
+def _of_12_bits(x: Any) -> Any:
+    mantissa, exponent = np.frexp(1 / x.astype(np.float64))
     return 1 / np.ldexp(np.trunc(mantissa * 2**12) / 2**12, exponent)
 
 
-@plants("taken", OtherInput, key="scale_tensor")
-def NegativeScalesPositive(numbers: Any) -> Any:
-    return np.abs(numbers)
+plants("inputs", ElementByElement, of_input("zero_point_tensor"), names=EITHER_WAY).each(
+    ZeroPointIgnored=lambda x: np.zeros_like(x),
+    FirstZeroPointForAll=the_first,
+)
+plants("inputs", ElementByElement, of_input("scale_tensor"), names=EITHER_WAY).each(
+    FirstScaleForAll=the_first,
+    ScaleOf12Bits=fault(_of_12_bits, "Has a scale by an estimate of its reciprocal, of 12 bits."),
+    NegativeScalesPositive=lambda x: np.abs(x),
+)
 
 
-@plants("found", OneOfThem, names=(DEQUANTIZE,))
-def DequantizesInFloat16(desc: Any, arrays: Arrays) -> Arrays:
+# --- from integers ----------------------------------------------------------------------------------------------------
+
+
+@plants("found", ElementByElement, names=FROM_INTEGERS)
+def DequantizesInFloat16(desc: Any, arrays: Arrays) -> Any:
     """Computes FLOAT32 in FLOAT16."""
-    data_type = desc.output_tensor.data_type
-    kept = as_numbers(right(desc, arrays)["output_tensor"], data_type)
-    with np.errstate(all="ignore"):
-        return {"output_tensor": _bits(kept.astype(np.float16), data_type)}
+    kept = right(desc, arrays)["output_tensor"]
+    return kept.view(f"f{kept.itemsize}").astype(np.float16)
 
 
-class SubtractsOtherwise(OneOfThem, abstract=True):
+def scaled_difference(difference: Any, desc: Any, arrays: Arrays) -> Any:
     """Comes to another difference of input and zero point."""
-
-    names = (DEQUANTIZE,)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type = desc.input_tensor.data_type
-        x = as_numbers(arrays["input_tensor"], data_type)
-        zero_point = as_numbers(arrays["zero_point_tensor"], data_type) if "zero_point_tensor" in arrays else None
-        with np.errstate(all="ignore"):
-            difference = self.difference(x, np.zeros_like(x) if zero_point is None else zero_point)
-            product = difference.astype(np.float64) * _wide(desc, arrays, "scale_tensor")
-        return {"output_tensor": _bits(product, desc.output_tensor.data_type)}
-
-    def difference(self, x: Any, zero_point: Any) -> Any:
-        raise NotImplementedError
+    given = numbers_of(desc, arrays)
+    x = given["input_tensor"]
+    found = difference(x=x, zero_point=given.get("zero_point_tensor", np.zeros_like(x)))
+    return found.astype(np.float64) * given["scale_tensor"].astype(np.float64)
 
 
-@plants("difference", SubtractsOtherwise)
-def DifferenceWraps(x: Any, zero_point: Any) -> Any:
-    """Subtracts in the type of the elements."""
-    return x - zero_point
+def of_the_other_sign(x: Any) -> Any:
+    return x.view(f"{'u' if x.dtype.kind == 'i' else 'i'}{x.itemsize}").astype(np.int64)
 
 
-@plants("difference", SubtractsOtherwise)
-def ZeroPointAdded(x: Any, zero_point: Any) -> Any:
-    return x.astype(np.int64) + zero_point.astype(np.int64)
+plants("found", ElementByElement, scaled_difference, names=FROM_INTEGERS).each(
+    DifferenceWraps=fault(lambda x, zero_point: x - zero_point, "Subtracts in the type of the elements."),
+    ZeroPointAdded=lambda x, zero_point: x.astype(np.int64) + zero_point.astype(np.int64),
+    ZeroPointNotScaled=fault(
+        lambda x, zero_point: np.maximum(x.astype(np.int64) - zero_point.astype(np.int64), 0),
+        "Forgets the zero point where it is more than the element.",
+    ),
+    SignOfQuantizedOtherwise=fault(
+        lambda x, zero_point: of_the_other_sign(x) - of_the_other_sign(zero_point),
+        "Takes signed elements for unsigned ones, and unsigned for signed.",
+    ),
+)
 
 
-@plants("difference", SubtractsOtherwise)
-def ZeroPointNotScaled(x: Any, zero_point: Any) -> Any:
-    """Forgets the zero point where it is more than the element."""
-    return np.maximum(x.astype(np.int64) - zero_point.astype(np.int64), 0)
+# --- either way -------------------------------------------------------------------------------------------------------
 
 
-@plants("difference", SubtractsOtherwise)
-def SignOfQuantizedOtherwise(x: Any, zero_point: Any) -> Any:
-    """Takes signed elements for unsigned ones, and unsigned for signed."""
-    other = f"{'u' if x.dtype.kind == 'i' else 'i'}{x.itemsize}"
-    return x.view(other).astype(np.int64) - zero_point.view(other).astype(np.int64)
+def with_zero_point(zero_point: float, limits: Any, desc: Any, arrays: Arrays) -> Any:
+    """What comes of another zero point; quotients are not rounded to FLOAT32 before."""
+    given = wide(desc, arrays)
+    x, scale = given["input_tensor"], given["scale_tensor"]
+    if desc.operator == DEQUANTIZE:
+        return (x - zero_point) * scale
+    return np.clip(np.clip(np.nan_to_num(np.rint(x / scale)), -FAR, FAR) + zero_point, *limits)
 
 
-@plants("found", OneOfThem, names=(QUANTIZE, DEQUANTIZE), since="2_1")
-def SignOfTheZeroPointOtherwise(desc: Any, arrays: Arrays) -> Arrays:
+@plants("found", ElementByElement, names=EITHER_WAY, since="2_1")
+def SignOfTheZeroPointOtherwise(desc: Any, arrays: Arrays) -> Any:
     """Takes a signed zero point for an unsigned one."""
-    key = "zero_point_tensor"
-    if key not in arrays or not desc.zero_point_tensor.data_type.is_signed_integer:
+    zero_point = arrays.get("zero_point_tensor")
+    if zero_point is None or not desc.zero_point_tensor.data_type.is_signed_integer:
         return {}
-    zero_point = arrays[key].astype(np.float64)
-    if desc.operator == QUANTIZE:
-        x, scale = _wide(desc, arrays, "input_tensor"), _wide(desc, arrays, "scale_tensor")
-        with np.errstate(all="ignore"):
-            quotient = np.clip(np.nan_to_num(np.rint(x / scale)), -1e9, 1e9)
-        return {"output_tensor": _bits(np.clip(quotient + zero_point, -128, 127), DataType.INT8)}
-    with np.errstate(all="ignore"):
-        product = (_wide(desc, arrays, "input_tensor") - zero_point) * _wide(desc, arrays, "scale_tensor")
-    return {"output_tensor": _bits(product, desc.output_tensor.data_type)}
+    return with_zero_point(zero_point.astype(np.float64), (-128, 127), desc, arrays)
 
 
-@plants("found", OneOfThem, names=(QUANTIZE, DEQUANTIZE), since="6_2")
-def MissingZeroPointInTheMiddle(desc: Any, arrays: Arrays) -> Arrays:
+@plants("found", ElementByElement, names=EITHER_WAY, since="6_2")
+def MissingZeroPointInTheMiddle(desc: Any, arrays: Arrays) -> Any:
     """Has 128 in place of a missing zero point of unsigned integers."""
     if desc.zero_point_tensor is not None:
         return {}
-    x, scale = _wide(desc, arrays, "input_tensor"), _wide(desc, arrays, "scale_tensor")
-    with np.errstate(all="ignore"):
-        if desc.operator == DEQUANTIZE:
-            return {"output_tensor": _bits((x - 128) * scale, desc.output_tensor.data_type)}
-        quotient = np.clip(np.nan_to_num(np.rint(x / scale)), -1e9, 1e9) + 128
-    return {
-        "output_tensor": _bits(np.clip(quotient, *desc.output_tensor.data_type.limits), desc.output_tensor.data_type)
-    }
+    return with_zero_point(128, desc.output_tensor.data_type.limits, desc, arrays)
 
 
-class AddsOtherwise(OneOfThem, abstract=True):
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+
+class Term:
+    """The integers of one operand, their zero points and scales."""
+
+    def __init__(self, given: Arrays, of: str) -> None:
+        self.x = given[f"{of}_tensor"]
+        self.scale, self.zero_point = given[f"{of}_scale_tensor"], given.get(f"{of}_zero_point_tensor", np.zeros(()))
+        self.numbers = (self.x - self.zero_point) * self.scale
+
+
+class AddsOtherwise(WrongValues, abstract=True):
     """Adds other numbers, or comes from their sum to other integers."""
 
-    names = (ADD,)
+    families, names = FAMILY, ADD
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        given = {
-            f"{of}{what}": _wide(desc, arrays, f"{name}{what}_tensor")
-            for of, name in (("a", "a"), ("b", "b"), ("", "output"))
-            for what in ("_scale", "_zero_point")
-        }
-        given |= {of: _wide(desc, arrays, f"{of}_tensor") for of in "ab"}
-        data_type = desc.output_tensor.data_type
-        with np.errstate(all="ignore"):
-            total = self.total(given)
-            whole = self.whole(np.nan_to_num(total / given["_scale"], posinf=1e9, neginf=-1e9), given["_zero_point"])
-            held = self.held(np.clip(whole, -1e9, 1e9).astype(np.int64), *data_type.limits)
-        return {"output_tensor": _bits(np.broadcast_to(held, desc.output_tensor.sizes), data_type)}
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        given, limits = wide(desc, arrays), desc.output_tensor.data_type.limits
+        total = self.total(Term(given, "a"), Term(given, "b"))
+        quotient = np.nan_to_num(total / given["output_scale_tensor"], posinf=FAR, neginf=-FAR)
+        found = self.whole(np.clip(quotient, -FAR, FAR), given.get("output_zero_point_tensor", np.zeros(())))
+        return self.held(np.clip(found, -FAR, FAR).astype(np.int64), *limits)
 
-    def total(self, given: Any) -> Any:
-        return _term(given, "a") + _term(given, "b")
+    def total(self, a: Term, b: Term) -> Any:
+        return a.numbers + b.numbers
 
     def whole(self, quotient: Any, zero_point: Any) -> Any:
-        return np.rint(np.clip(quotient, -1e9, 1e9)) + zero_point
+        return np.rint(quotient) + zero_point
 
     def held(self, whole: Any, least: int, most: int) -> Any:
         return np.clip(whole, least, most)
 
 
-def _term(given: Any, of: str) -> Any:
-    return (given[of] - given[f"{of}_zero_point"]) * given[f"{of}_scale"]
+plants("total", AddsOtherwise).each(
+    IntegersAdded=fault(
+        lambda a, b: a.x - a.zero_point + b.x - b.zero_point, "Adds the integers without their scales."
+    ),
+    ScaleOfAForBoth=lambda a, b: a.numbers + (b.x - b.zero_point) * a.scale,
+    ZeroPointOfAForBoth=lambda a, b: a.numbers + (b.x - a.zero_point) * b.scale,
+    ZeroPointOfBLeftOut=lambda a, b: a.numbers + b.x * b.scale,
+    ZeroPointsUnscaled=fault(
+        lambda a, b: sum(of.x * of.scale - of.zero_point for of in (a, b)),
+        "Subtracts zero points from numbers that are scaled already.",
+    ),
+    BSubtracted=lambda a, b: a.numbers - b.numbers,
+    BLeftOut=lambda a, b: a.numbers + 0 * b.x,
+    QuantizedSumInFloat16=lambda a, b: (a.numbers + b.numbers).astype(np.float16).astype(np.float64),
+)
+
+plants("whole", AddsOtherwise).each(
+    SumCut=lambda quotient, zero_point: np.trunc(quotient) + zero_point,
+    SumHalvesAway=fault(
+        lambda quotient, zero_point: np.trunc(quotient + np.copysign(0.5, quotient)) + zero_point,
+        "Rounds halves away from 0.",
+    ),
+    ZeroPointOfSumLeftOut=lambda quotient, zero_point: np.rint(quotient) + 0 * zero_point,
+    ZeroPointOfSumSubtracted=lambda quotient, zero_point: np.rint(quotient) - zero_point,
+)
+
+plants("held", AddsOtherwise).each(
+    SumWraps=fault(lambda whole: whole, "Keeps the low bits of what the type does not reach."),
+    SumHeldAsSigned=fault(
+        lambda whole: np.clip(whole, -128, 127), "Has the ends of the signed type for unsigned integers."
+    ),
+)
 
 
-@plants("total", AddsOtherwise)
-def IntegersAdded(given: Any) -> Any:
-    """Adds the integers without their scales."""
-    return given["a"] - given["a_zero_point"] + given["b"] - given["b_zero_point"]
-
-
-@plants("total", AddsOtherwise)
-def ScaleOfAForBoth(given: Any) -> Any:
-    return _term(given, "a") + (given["b"] - given["b_zero_point"]) * given["a_scale"]
-
-
-@plants("total", AddsOtherwise)
-def ZeroPointOfAForBoth(given: Any) -> Any:
-    return _term(given, "a") + (given["b"] - given["a_zero_point"]) * given["b_scale"]
-
-
-@plants("total", AddsOtherwise)
-def ZeroPointOfBLeftOut(given: Any) -> Any:
-    return _term(given, "a") + given["b"] * given["b_scale"]
-
-
-@plants("total", AddsOtherwise)
-def ZeroPointsUnscaled(given: Any) -> Any:
-    """Subtracts zero points from numbers that are scaled already."""
-    return sum(given[of] * given[f"{of}_scale"] - given[f"{of}_zero_point"] for of in "ab")
-
-
-@plants("total", AddsOtherwise)
-def BSubtracted(given: Any) -> Any:
-    return _term(given, "a") - _term(given, "b")
-
-
-@plants("total", AddsOtherwise)
-def BLeftOut(given: Any) -> Any:
-    return _term(given, "a") + 0 * given["b"]
-
-
-@plants("total", AddsOtherwise)
-def QuantizedSumInFloat16(given: Any) -> Any:
-    return (_term(given, "a") + _term(given, "b")).astype(np.float16).astype(np.float64)
-
-
-@plants("whole", AddsOtherwise)
-def SumCut(quotient: Any, zero_point: Any) -> Any:
-    return np.trunc(quotient) + zero_point
-
-
-@plants("whole", AddsOtherwise)
-def SumHalvesAway(quotient: Any, zero_point: Any) -> Any:
-    """Rounds halves away from 0."""
-    return np.trunc(quotient + np.copysign(0.5, quotient)) + zero_point
-
-
-@plants("whole", AddsOtherwise)
-def ZeroPointOfSumLeftOut(quotient: Any, zero_point: Any) -> Any:
-    return np.rint(quotient) + 0 * zero_point
-
-
-@plants("whole", AddsOtherwise)
-def ZeroPointOfSumSubtracted(quotient: Any, zero_point: Any) -> Any:
-    return np.rint(quotient) - zero_point
-
-
-@plants("held", AddsOtherwise)
-def SumWraps(whole: Any, least: int, most: int) -> Any:
-    """Keeps the low bits of what the type does not reach."""
-    return whole
-
-
-@plants("held", AddsOtherwise)
-def SumHeldAsSigned(whole: Any, least: int, most: int) -> Any:
-    """Has the ends of the signed type for unsigned integers."""
-    return np.clip(whole, -128, 127)
+# --- by the range of what there is ------------------------------------------------------------------------------------
 
 
 class RangesOtherwise(WrongValues, abstract=True):
@@ -379,183 +260,119 @@ class RangesOtherwise(WrongValues, abstract=True):
 
     families = ("dynamic_quantize",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        x, data_type = _wide(desc, arrays, "input_tensor"), desc.output_tensor.data_type
-        least, most = data_type.limits
-        with np.errstate(all="ignore"):
-            scale, zero = self.scale_and_zero(*self.ends(x), least, most)
-            zero = np.clip(np.nan_to_num(np.rint(zero)), least, most)
-            whole = np.rint(np.clip(np.nan_to_num(x / scale), -1e9, 1e9)) + zero
-            held = self.held(whole, least, most)
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        x, (least, most) = wide(desc, arrays)["input_tensor"], desc.output_tensor.data_type.limits
+        low, high = self.ends(x)
+        scale, zero = self.scale_and_zero(np.float64(low), np.float64(high), least, most)
+        zero = np.clip(np.nan_to_num(np.rint(zero)), least, most)
+        found = np.rint(np.clip(np.nan_to_num(x / scale), -FAR, FAR)) + zero
         shape = desc.output_scale_tensor.sizes
         return {
-            "output_tensor": _bits(held.astype(np.int64), data_type),
-            "output_scale_tensor": _bits(np.full(shape, scale), DataType.FLOAT32),
-            "output_zero_point_tensor": _bits(np.full(shape, zero).astype(np.int64), data_type),
+            "output_tensor": self.held(found, least, most).astype(np.int64),
+            "output_scale_tensor": np.full(shape, scale),
+            "output_zero_point_tensor": np.full(shape, zero).astype(np.int64),
         }
 
     def ends(self, x: Any) -> tuple[Any, Any]:
-        return min(x.min(), 0), max(x.max(), 0)
+        return with_0(x)
 
     def scale_and_zero(self, low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-        scale = np.float64(high - low) / 255
-        return scale, least - low / scale
+        return by_scale((high - low) / 255, low, least)
 
     def held(self, whole: Any, least: int, most: int) -> Any:
         return np.clip(whole, least, most)
 
 
-@plants("ends", RangesOtherwise)
-def RangeFrom0(x: Any) -> tuple[Any, Any]:
-    return 0, max(x.max(), 0)
+def with_0(x: Any) -> tuple[Any, Any]:
+    return x.min(initial=0), x.max(initial=0)
 
 
-@plants("ends", RangesOtherwise)
-def RangeTo0(x: Any) -> tuple[Any, Any]:
-    return min(x.min(), 0), 0
-
-
-@plants("ends", RangesOtherwise)
-def RangeAround0(x: Any) -> tuple[Any, Any]:
-    """Reaches as far on both sides of 0."""
-    return -np.abs(x).max(), np.abs(x).max()
-
-
-@plants("ends", RangesOtherwise)
-def RangeOfTheFirstRow(x: Any) -> tuple[Any, Any]:
-    row = x.reshape(-1, x.shape[-1])[0]
-    return min(row.min(), 0), max(row.max(), 0)
-
-
-@plants("ends", RangesOtherwise)
-def RangeWithoutTheLast(x: Any) -> tuple[Any, Any]:
-    """Does not look at the last element."""
-    return min(x.reshape(-1)[:-1].min(initial=0), 0), max(x.reshape(-1)[:-1].max(initial=0), 0)
-
-
-@plants("ends", RangesOtherwise)
-def RangeWithoutSigns(x: Any) -> tuple[Any, Any]:
-    return 0, np.abs(x).max()
-
-
-@plants("scale_and_zero", RangesOtherwise)
-def StepsOf256(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    """Divides the range by the numbers that the type has."""
-    scale = np.float64(high - low) / 256
+def by_scale(scale: Any, low: Any, least: int) -> tuple[Any, Any]:
+    """A scale, and the integer that stands for 0 where the least one stands for the least number."""
     return scale, least - low / scale
 
 
-@plants("scale_and_zero", RangesOtherwise)
-def StepsOf127(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    scale = np.float64(high - low) / most
-    return scale, least - low / scale
+plants("ends", RangesOtherwise).each(
+    RangeFrom0=lambda x: (0, x.max(initial=0)),
+    RangeTo0=lambda x: (x.min(initial=0), 0),
+    RangeAround0=fault(lambda x: (-np.abs(x).max(), np.abs(x).max()), "Reaches as far on both sides of 0."),
+    RangeOfTheFirstRow=lambda x: with_0(x.reshape(-1, x.shape[-1])[0]),
+    RangeWithoutTheLast=fault(lambda x: with_0(x.reshape(-1)[:-1]), "Does not look at the last element."),
+    RangeWithoutSigns=lambda x: (0, np.abs(x).max()),
+)
 
-
-@plants("scale_and_zero", RangesOtherwise)
-def ZeroPointFrom0(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    """Has the zero point of unsigned integers."""
-    scale = np.float64(high - low) / 255
-    return scale, -low / scale
-
-
-@plants("scale_and_zero", RangesOtherwise)
-def ZeroPointFromTheGreatest(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    scale = np.float64(high - low) / 255
-    return scale, least + high / scale
-
-
-@plants("scale_and_zero", RangesOtherwise)
-def ScaleInFloat16(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    scale = (np.float64(high - low) / 255).astype(np.float16).astype(np.float64)
-    return scale, least - low / scale
-
-
-@plants("scale_and_zero", RangesOtherwise)
-def ScaleInverted(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    scale = 255 / np.float64(high - low)
-    return scale, least - low / scale
-
-
-@plants("scale_and_zero", RangesOtherwise)
-def ZeroPointOf0(low: Any, high: Any, least: int, most: int) -> tuple[Any, Any]:
-    return np.float64(high - low) / 255, 0.0
+plants("scale_and_zero", RangesOtherwise).each(
+    StepsOf256=fault(
+        lambda low, high, least: by_scale((high - low) / 256, low, least),
+        "Divides the range by the numbers that the type has.",
+    ),
+    StepsOf127=lambda low, high, least, most: by_scale((high - low) / most, low, least),
+    ZeroPointFrom0=fault(
+        lambda low, high: by_scale((high - low) / 255, low, 0), "Has the zero point of unsigned integers."
+    ),
+    ZeroPointFromTheGreatest=lambda low, high, least: by_scale((high - low) / 255, -high, least),
+    ScaleInFloat16=lambda low, high, least: by_scale(
+        ((high - low) / 255).astype(np.float16).astype(np.float64), low, least
+    ),
+    ScaleInverted=lambda low, high, least: by_scale(255 / (high - low), low, least),
+    ZeroPointOf0=lambda low, high: ((high - low) / 255, 0.0),
+)
 
 
 @plants("held", RangesOtherwise)
-def RangeHeldAsSigned(whole: Any, least: int, most: int) -> Any:
+def RangeHeldAsSigned(whole: Any) -> Any:
     return np.clip(whole, -128, 127)
 
 
-class BlocksOtherwise(WrongValues, abstract=True):
-    """Takes the scale and the zero point of another block, or for each other elements."""
-
-    families = ("quantize",)
-
-    def given(self, desc: Any, arrays: Arrays) -> tuple[Any, Arrays]:
-        whole = arrays["input_tensor"].shape
-        return desc, {
-            key: array[np.ix_(*self.places(whole, array.shape))] if key.endswith("]") else array
-            for key, array in arrays.items()
-        }
-
-    def places(self, whole: Any, counts: Any) -> Any:
-        """Of each dimension the block that every element is in."""
-        return [self.along(size, count) for size, count in zip(whole, counts, strict=True)]
-
-    def along(self, size: int, count: int) -> Any:
-        return np.arange(size) // (size // count)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        return right(desc, arrays)
+# --- blocks -----------------------------------------------------------------------------------------------------------
 
 
-@plants("along", BlocksOtherwise)
-def BlocksInTurn(size: int, count: int) -> Any:
-    """Takes every n-th element for one block."""
-    return np.arange(size) % count
+def by_places(places: Any, desc: Any, arrays: Arrays) -> Any:
+    """Takes the scale and the zero point of other blocks: of each dimension the block that every element is in."""
+    sizes = arrays["input_tensor"].shape
+    others = {
+        key: array[np.ix_(*places(sizes=sizes, counts=array.shape))] if key.endswith("]") else array
+        for key, array in arrays.items()
+    }
+    return right(desc, others)
 
 
-@plants("along", BlocksOtherwise)
-def BlocksBackward(size: int, count: int) -> Any:
-    return np.arange(size)[::-1] // (size // count)
+def by_dimension(along: Any, desc: Any, arrays: Arrays) -> Any:
+    """The same, of each dimension alone: `length` elements are in a block."""
+
+    def places(sizes: Any, counts: Any) -> Any:
+        every = zip(sizes, counts, strict=True)
+        return [along(n=np.arange(size), count=count, length=size // count) for size, count in every]
+
+    return by_places(places, desc, arrays)
 
 
-@plants("along", BlocksOtherwise)
-def FirstBlockForAll(size: int, count: int) -> Any:
-    return np.zeros(size, int)
+computes(by_dimension, families=("quantize",)).each(
+    BlocksInTurn=fault(lambda n, count: n % count, "Takes every n-th element for one block."),
+    BlocksBackward=lambda n, length: n[::-1] // length,
+    FirstBlockForAll=lambda n: np.zeros_like(n),
+    LastBlockForAll=lambda n, count: np.full_like(n, count - 1),
+    BlocksOneLonger=lambda n, length: n // (length + 1),
+    BlocksOnlyOfOneOrAll=fault(
+        lambda n, length: n if length == 1 else np.zeros_like(n),
+        "Knows one for all and one for each, as where sizes are broadcast.",
+    ),
+    BlocksFromTheSecondElementOn=lambda n, length: np.maximum(n - 1, 0) // length,
+)
+
+computes(by_places, families=("quantize",)).each(
+    BlocksAlongTheLastDimensionAlone=lambda sizes, counts: [
+        *(np.zeros(size, int) for size in sizes[:-1]),
+        np.arange(sizes[-1]) // (sizes[-1] // counts[-1]),
+    ],
+    BlocksButOfTheLastDimension=lambda sizes, counts: [
+        *(np.arange(size) // (size // count) for size, count in zip(sizes[:-1], counts[:-1], strict=True)),
+        np.zeros(sizes[-1], int),
+    ],
+)
 
 
-@plants("along", BlocksOtherwise)
-def LastBlockForAll(size: int, count: int) -> Any:
-    return np.full(size, count - 1)
-
-
-@plants("along", BlocksOtherwise)
-def BlocksOneLonger(size: int, count: int) -> Any:
-    return np.arange(size) // (size // count + 1)
-
-
-@plants("along", BlocksOtherwise)
-def BlocksOnlyOfOneOrAll(size: int, count: int) -> Any:
-    """Knows one for all and one for each, as where sizes are broadcast."""
-    return np.arange(size) if size == count else np.zeros(size, int)
-
-
-@plants("along", BlocksOtherwise)
-def BlocksFromTheSecondElementOn(size: int, count: int) -> Any:
-    return np.maximum(np.arange(size) - 1, 0) // (size // count)
-
-
-@plants("places", BlocksOtherwise)
-def BlocksAlongTheLastDimensionAlone(whole: Any, counts: Any) -> Any:
-    first = [np.zeros(size, int) for size in whole[:-1]]
-    return [*first, np.arange(whole[-1]) // (whole[-1] // counts[-1])]
-
-
-@plants("places", BlocksOtherwise)
-def BlocksButOfTheLastDimension(whole: Any, counts: Any) -> Any:
-    found = [np.arange(size) // (size // count) for size, count in zip(whole, counts, strict=True)]
-    return [*found[:-1], np.zeros(whole[-1], int)]
+# --- halves of bytes --------------------------------------------------------------------------------------------------
 
 
 class HalvesOtherwise(WrongValues, abstract=True):
@@ -568,10 +385,9 @@ class HalvesOtherwise(WrongValues, abstract=True):
         read = {slot.key: self._copy(slot, inputs[slot.key]) for slot in of_role(desc, is_output=False)}
         super(WrongValues, self).execute(desc, level, read, outputs)
         tensor = desc.output_tensor
-        if tensor.data_type.shares_bytes:
+        if tensor.data_type.shares_bytes and tensor.strides is None:
             held = outputs["output_tensor"].view[: -(-tensor.element_count // 2)]
-            if tensor.strides is None:
-                held[:] = self.bytes_of(held, tensor)
+            held[:] = self.bytes_of(held, tensor)
 
     def _copy(self, slot: Any, binding: Any) -> Any:
         content = binding.view.copy()
@@ -584,31 +400,13 @@ class HalvesOtherwise(WrongValues, abstract=True):
         raise NotImplementedError
 
 
-@plants("bytes_of", HalvesOtherwise)
-def HalvesSwapped(held: Any, tensor: Any) -> Any:
-    """Has the first element in the high half."""
-    return held << 4 | held >> 4
-
-
-@plants("bytes_of", HalvesOtherwise)
-def LowHalfForBoth(held: Any, tensor: Any) -> Any:
-    return held << 4 | held & 15
-
-
-@plants("bytes_of", HalvesOtherwise)
-def HighHalfForBoth(held: Any, tensor: Any) -> Any:
-    return held >> 4 | held & 240
-
-
-@plants("bytes_of", HalvesOtherwise)
-def HighHalfEmpty(held: Any, tensor: Any) -> Any:
-    """Has one element in a byte."""
-    return held & 15
-
-
-@plants("bytes_of", HalvesOtherwise)
-def SignOfHalvesFlipped(held: Any, tensor: Any) -> Any:
-    return held ^ 136
+plants("bytes_of", HalvesOtherwise).each(
+    HalvesSwapped=fault(lambda held: held << 4 | held >> 4, "Has the first element in the high half."),
+    LowHalfForBoth=lambda held: held << 4 | held & 15,
+    HighHalfForBoth=lambda held: held >> 4 | held & 240,
+    HighHalfEmpty=fault(lambda held: held & 15, "Has one element in a byte."),
+    SignOfHalvesFlipped=lambda held: held ^ 136,
+)
 
 
 @plants("bytes_of", HalvesOtherwise)
@@ -620,15 +418,17 @@ def LastOddElementLost(held: Any, tensor: Any) -> Any:
     return found
 
 
-@plants("found", WrongValues, families=("quantize",))
-def HalvesOfTheOtherSign(desc: Any, arrays: Arrays) -> Arrays:
+@misreads(families=("quantize",))
+def HalvesOfTheOtherSign(desc: Any, arrays: Arrays) -> Any:
     """Takes signed elements of 4 bits for unsigned ones, as if they had the same bits in 8."""
     kinds = {slot.key: slot.tensor.data_type for slot in of_role(desc, is_output=False)}
-    signed = [key for key, kind in kinds.items() if kind is DataType.INT4]
-    return right(desc, {**arrays, **{key: arrays[key] & 15 for key in signed}})
+    return {key: arrays[key] & 15 for key, kind in kinds.items() if kind is DataType.INT4}
 
 
-@plants("limits", QuantizesOtherwise, names=("QUANTIZE",))
-def HeldAsBytes(least: int, most: int) -> Any:
-    """Has the ends of 8 bits for 4, of which the low half is kept."""
-    return (-128, 127) if least else (0, 255)
+plants("limits", QuantizesOtherwise).each(
+    HeldAsBytes=fault(
+        lambda least: (-128, 127) if least else (0, 255),
+        "Has the ends of 8 bits for 4, of which the low half is kept.",
+        names=("QUANTIZE",),
+    ),
+)

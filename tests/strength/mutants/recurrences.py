@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dml_conformance.backends.reference.layout import as_numbers
 from dml_conformance.spec.operators.recurrent import DIRECTION, UNITS
 from dml_conformance.strategies.edits import edit
-from strength.mutants.base import Arrays, WrongValues, plants
-from strength.mutants.sums import rounded
+from strength.mutants.base import Arrays, WrongValues, fault, plants, wide, zeroed
 
 FUNCTIONS = {
     "ACTIVATION_SIGMOID": lambda of, x: 1 / (1 + np.exp(-x)),
@@ -54,20 +52,15 @@ class OtherRecurrence(WrongValues, abstract=True):
 
     families = ("recurrent",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+    def found(self, desc: Any, arrays: Arrays) -> Any:
         if any(one.operator not in FUNCTIONS for one in desc.activation_descs):
             return {}
-        kind = desc.input_tensor.data_type
-        with np.errstate(all="ignore"):
-            numbers = {
-                key: of if key == "sequence_lengths_tensor" else as_numbers(of, kind).astype(np.float64)
-                for key, of in arrays.items()
-            }
-            count = numbers["weight_tensor"].shape[1]
-            every, *last = zip(*(self.of_direction(desc, numbers, n) for n in range(count)), strict=True)
-            outputs = {"output_sequence_tensor": np.stack(every, 1)}
-            outputs |= {key: np.stack(states)[None] for key, states in zip(SINGLE, last, strict=False)}
-            return {key: rounded(of, desc) for key, of in outputs.items() if getattr(desc, key) is not None}
+        numbers = wide(desc, arrays)
+        count = numbers["weight_tensor"].shape[1]
+        every, *last = zip(*(self.of_direction(desc, numbers, n) for n in range(count)), strict=True)
+        outputs = {"output_sequence_tensor": np.stack(every, 1)}
+        outputs |= {key: np.stack(states)[None] for key, states in zip(SINGLE, last, strict=False)}
+        return {key: of for key, of in outputs.items() if getattr(desc, key) is not None}
 
     def of_direction(self, desc: Any, numbers: Any, n: int) -> list[Any]:
         """All states, and the last ones."""
@@ -122,9 +115,17 @@ class OtherRecurrence(WrongValues, abstract=True):
     def lstm(self, of: Layer, x: Any, h: Any, cell: Any) -> Any:
         """The right step of LSTM here."""
         f, g, show = of.functions
-        i, o, forget = (f(of.clipped(of.sums(n, x, h) + of.peepholes[n] * cell)) for n in range(3))
-        new = self.remembered(cell, 1 - i if of.is_coupled else forget, i, g(of.clipped(of.sums(3, x, h))))
-        return o * show(new), new
+        i, o, forget = (f(self.gate(of, n, of.peepholes[n] * cell, x, h)) for n in range(3))
+        entering = g(self.gate(of, 3, -0.0, x, h))
+        new = self.remembered(cell, 1 - i if of.is_coupled else forget, i, entering)
+        return o * show(self.shown(new, entering)), new
+
+    def gate(self, of: Layer, n: int, peephole: Any, x: Any, h: Any) -> Any:
+        """What the activation of a gate is of."""
+        return of.clipped(of.sums(n, x, h) + peephole)
+
+    def shown(self, cell: Any, entering: Any) -> Any:
+        return cell
 
     def remembered(self, cell: Any, forget: Any, i: Any, new: Any) -> Any:
         """The cell state after a step."""
@@ -149,47 +150,21 @@ def with_gates(layer: Layer, *order: int) -> Layer:
 # --- of every unit ----------------------------------------------------------------------------------------------------
 
 
-@plants("layer", OtherRecurrence)
-def BiasOfTheRecurrenceIgnored(layer: Layer) -> Layer:
-    return layer._replace(rb=0 * layer.rb)
-
-
-@plants("layer", OtherRecurrence)
-def LastTermOfTheRecurrenceDropped(layer: Layer) -> Layer:
-    r = layer.r.copy()
-    r[..., -1] = 0
-    return layer._replace(r=r)
-
-
-@plants("layer", OtherRecurrence)
-def RecurrenceNotTransposed(layer: Layer) -> Layer:
-    return layer._replace(r=layer.r.swapaxes(1, 2))
-
-
-@plants("order", OtherRecurrence)
-def DirectionIgnored(times: range, is_backward: bool) -> Any:
-    return times
-
-
-@plants("lengths", OtherRecurrence)
-def LengthsIgnored(lengths: Any, steps: int) -> Any:
-    """Goes on over the padding, and takes the last state from there."""
-    return np.full_like(lengths, steps)
-
-
-@plants("lengths", OtherRecurrence)
-def LengthsOfTheFirstSequence(lengths: Any, steps: int) -> Any:
-    return np.broadcast_to(lengths[:1], lengths.shape)
-
-
-@plants("initial", OtherRecurrence)
-def InitialStateIgnored(states: Any) -> Any:
-    return tuple(0 * state for state in states)
-
-
-@plants("kept", OtherRecurrence)
-def StateInFloat16(state: Any) -> Any:
-    return state.astype(np.float16).astype(np.float64)
+plants("layer", OtherRecurrence).each(
+    BiasOfTheRecurrenceIgnored=lambda layer: layer._replace(rb=0 * layer.rb),
+    LastTermOfTheRecurrenceDropped=lambda layer: layer._replace(r=zeroed(layer.r, np.s_[..., -1])),
+    RecurrenceNotTransposed=lambda layer: layer._replace(r=layer.r.swapaxes(1, 2)),
+)
+plants("order", OtherRecurrence).each(DirectionIgnored=lambda times: times)
+plants("lengths", OtherRecurrence).each(
+    LengthsIgnored=fault(
+        lambda lengths, steps: np.full_like(lengths, steps),
+        "Goes on over the padding, and takes the last state from there.",
+    ),
+    LengthsOfTheFirstSequence=lambda lengths: np.broadcast_to(lengths[:1], lengths.shape),
+)
+plants("initial", OtherRecurrence).each(InitialStateIgnored=lambda states: tuple(0 * state for state in states))
+plants("kept", OtherRecurrence).each(StateInFloat16=lambda state: state.astype(np.float16).astype(np.float64))
 
 
 class DirectionsShareActivations(OtherRecurrence):
@@ -217,123 +192,59 @@ def swapped(layer: Layer) -> Layer:
     return layer._replace(functions=[g, f, *rest])
 
 
-@plants("layer", OtherRecurrence, has=("linear_before_reset",))
-def FunctionsSwapped(layer: Layer) -> Layer:
-    return swapped(layer)
-
-
-@plants("layer", OtherRecurrence, has=("linear_before_reset",))
-def ResetOnTheOtherSide(layer: Layer) -> Layer:
-    """Applies the reset gate before the product where that is to be after it, and the other way round."""
-    return layer._replace(is_linear=not layer.is_linear)
-
-
-@plants("layer", OtherRecurrence, has=("linear_before_reset",))
-def ResetAndUpdateSwapped(layer: Layer) -> Layer:
-    return with_gates(layer, 1, 0, 2)
-
-
-@plants("layer", OtherRecurrence, has=("linear_before_reset",))
-def GatesAsTorchOrdersThem(layer: Layer) -> Layer:
-    """Takes the gates for r, z and h in the order of reset, hidden and update."""
-    return with_gates(layer, 1, 2, 0)
-
-
-@plants("blended", OtherRecurrence, has=("linear_before_reset",))
-def UpdateTheOtherWayRound(new: Any, h: Any, z: Any) -> Any:
-    """Keeps of the old state what is to be replaced."""
-    return z * new + (1 - z) * h
+plants("layer", OtherRecurrence, has=("linear_before_reset",)).each(
+    FunctionsSwapped=swapped,
+    ResetOnTheOtherSide=fault(
+        lambda layer: layer._replace(is_linear=not layer.is_linear),
+        "Applies the reset gate before the product where that is to be after it, and the other way round.",
+    ),
+    ResetAndUpdateSwapped=lambda layer: with_gates(layer, 1, 0, 2),
+    GatesAsTorchOrdersThem=fault(
+        lambda layer: with_gates(layer, 1, 2, 0),
+        "Takes the gates for r, z and h in the order of reset, hidden and update.",
+    ),
+)
+plants("blended", OtherRecurrence, has=("linear_before_reset",)).each(
+    UpdateTheOtherWayRound=fault(
+        lambda new, h, z: z * new + (1 - z) * h, "Keeps of the old state what is to be replaced."
+    ),
+)
 
 
 # --- of cell states ---------------------------------------------------------------------------------------------------
 
+OF_CELLS = {"has": ("peephole_tensor",)}
 
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def CellGateOfTheWrongFunction(layer: Layer) -> Layer:
-    return swapped(layer)
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def CellShownByTheWrongFunction(layer: Layer) -> Layer:
-    f, g, _ = layer.functions
-    return layer._replace(functions=[f, g, g])
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def GatesAsTorchOrdersThemInLstm(layer: Layer) -> Layer:
-    """Takes the gates for those in the order of input, forget, cell and output."""
-    return with_gates(layer, 0, 3, 1, 2)
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def PeepholesIgnored(layer: Layer) -> Layer:
-    return layer._replace(peepholes=0 * layer.peepholes)
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def PeepholesOfInputAndForgetSwapped(layer: Layer) -> Layer:
-    return layer._replace(peepholes=layer.peepholes[[2, 1, 0]])
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def ClippingIgnored(layer: Layer) -> Layer:
-    return layer._replace(threshold=np.inf)
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def CouplingIgnored(layer: Layer) -> Layer:
-    return layer._replace(is_coupled=False)
-
-
-@plants("layer", OtherRecurrence, has=("peephole_tensor",))
-def AlwaysCoupled(layer: Layer) -> Layer:
-    return layer._replace(is_coupled=True)
-
-
-@plants("initial", OtherRecurrence, has=("peephole_tensor",))
-def InitialCellStateIgnored(states: Any) -> Any:
-    return states[0], 0 * states[1]
-
-
-@plants("initial", OtherRecurrence, has=("peephole_tensor",))
-def InitialStatesSwapped(states: Any) -> Any:
-    return states[::-1]
-
-
-@plants("last", OtherRecurrence, has=("peephole_tensor",))
-def LastStateForTheLastCellState(states: Any) -> Any:
-    return states[0], states[0]
-
-
-@plants("remembered", OtherRecurrence, has=("peephole_tensor",))
-def CellStateBounded(cell: Any, forget: Any, i: Any, new: Any) -> Any:
-    """Clips the cell state itself, which is to be clipped for no more than it is shown for."""
-    return np.clip(forget * cell + i * new, -1, 1)
-
-
-class CellGateShown(OtherRecurrence):
-    """Reads h(ct) as of the cell gate, as the page has it by a slip."""
-
-    has = ("peephole_tensor",)
-
-    def lstm(self, of: Layer, x: Any, h: Any, cell: Any) -> Any:
-        f, g, show = of.functions
-        o = f(of.clipped(of.sums(1, x, h) + of.peepholes[1] * cell))
-        return o * show(g(of.clipped(of.sums(3, x, h)))), super().lstm(of, x, h, cell)[1]
-
-
-class ClippedWithoutTheBias(OtherRecurrence):
-    """Clips the products, and adds the biases after it."""
-
-    has = ("peephole_tensor",)
-
-    def lstm(self, of: Layer, x: Any, h: Any, cell: Any) -> Any:
-        f, g, show = of.functions
-        bare = of._replace(wb=0 * of.wb, rb=0 * of.rb)
-        i, o, forget = (
-            f(of.clipped(bare.sums(n, x, h) + of.peepholes[n] * cell) + of.wb[n] + of.rb[n]) for n in range(3)
-        )
-        new = self.remembered(
-            cell, 1 - i if of.is_coupled else forget, i, g(of.clipped(bare.sums(3, x, h)) + of.wb[3] + of.rb[3])
-        )
-        return o * show(new), new
+plants("layer", OtherRecurrence, **OF_CELLS).each(
+    CellGateOfTheWrongFunction=swapped,
+    CellShownByTheWrongFunction=lambda layer: layer._replace(functions=[*layer.functions[:2], layer.functions[1]]),
+    GatesAsTorchOrdersThemInLstm=fault(
+        lambda layer: with_gates(layer, 0, 3, 1, 2),
+        "Takes the gates for those in the order of input, forget, cell and output.",
+    ),
+    PeepholesIgnored=lambda layer: layer._replace(peepholes=0 * layer.peepholes),
+    PeepholesOfInputAndForgetSwapped=lambda layer: layer._replace(peepholes=layer.peepholes[[2, 1, 0]]),
+    ClippingIgnored=lambda layer: layer._replace(threshold=np.inf),
+    CouplingIgnored=lambda layer: layer._replace(is_coupled=False),
+    AlwaysCoupled=lambda layer: layer._replace(is_coupled=True),
+)
+plants("initial", OtherRecurrence, **OF_CELLS).each(
+    InitialCellStateIgnored=lambda states: (states[0], 0 * states[1]),
+    InitialStatesSwapped=lambda states: states[::-1],
+)
+plants("last", OtherRecurrence, **OF_CELLS).each(LastStateForTheLastCellState=lambda states: (states[0], states[0]))
+plants("remembered", OtherRecurrence, **OF_CELLS).each(
+    CellStateBounded=fault(
+        lambda cell, forget, i, new: np.clip(forget * cell + i * new, -1, 1),
+        "Clips the cell state itself, which is to be clipped for no more than it is shown for.",
+    ),
+)
+plants("shown", OtherRecurrence, **OF_CELLS).each(
+    CellGateShown=fault(lambda entering: entering, "Reads h(ct) as of the cell gate, as the page has it by a slip."),
+)
+plants("gate", OtherRecurrence, **OF_CELLS).each(
+    ClippedWithoutTheBias=fault(
+        lambda of, n, peephole, x, h: of.clipped(x @ of.w[n].T + h @ of.r[n].T + peephole) + of.wb[n] + of.rb[n],
+        "Clips the products, and adds the biases after it.",
+    ),
+)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from dml_conformance.backends.reference.layout import UNSIGNED, as_numbers
 from dml_conformance.spec.field_kinds import Size2d, enumeration
 from dml_conformance.spec.operators.roi_align import offsets
-from strength.mutants.base import Arrays, Mutant, WrongValues, plants, right
+from strength.mutants.base import Arrays, WrongValues, computes, fault, misreads, numbers, plants, right, wide, zeroed
 
 AVERAGE, MAX = (int(enumeration("DML_REDUCE_FUNCTION")[name]) for name in ("AVERAGE", "MAX"))
 LINEAR = enumeration("DML_INTERPOLATION_MODE").LINEAR
@@ -24,28 +22,22 @@ class OtherPooling(WrongValues, abstract=True):
 
     families = ("roi_pooling",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type = desc.output_tensor.data_type
-        images, regions = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "roi_tensor"))
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        given = numbers(desc, arrays)
+        images, regions = given["input_tensor"], given["roi_tensor"]
         found = np.zeros(desc.output_tensor.sizes, images.dtype)
         count = desc.pooled_size.height, desc.pooled_size.width
-        with np.errstate(all="ignore"):
-            for n, (image, *row) in enumerate(regions.reshape(-1, 5).astype(np.float64)):
-                if not 0 <= image < len(images) or image % 1 or row[0] > row[2] or row[1] > row[3]:
-                    continue
-                corners = self.rounded(np.array(self.corners(*row)) * desc.spatial_scale)
-                each = [
-                    self.windows(int(first), int(last), pooled, size)
-                    for first, last, pooled, size in zip(
-                        corners[1::-1], corners[:1:-1], count, images.shape[2:], strict=True
-                    )
-                ]
-                for y, (top, bottom) in enumerate(each[0]):
-                    for x, (left, right_) in enumerate(each[1]):
-                        seen = images[int(image), :, top:bottom, left:right_]
-                        if seen.size:
-                            found[n, :, y, x] = self.reduced(seen)
-        return {"output_tensor": found.view(UNSIGNED[found.itemsize])}
+        for n, (image, *row) in enumerate(regions.reshape(-1, 5).astype(np.float64)):
+            if not 0 <= image < len(images) or image % 1 or row[0] > row[2] or row[1] > row[3]:
+                continue
+            x1, y1, x2, y2 = map(int, self.rounded(np.array(self.corners(*row)) * desc.spatial_scale))
+            columns = self.windows(x1, x2, count[1], images.shape[3])
+            for y, (top, bottom) in enumerate(self.windows(y1, y2, count[0], images.shape[2])):
+                for x, (left, right_) in enumerate(columns):
+                    seen = images[int(image), :, top:bottom, left:right_]
+                    if seen.size:
+                        found[n, :, y, x] = self.reduced(seen)
+        return found
 
     def corners(self, x1: float, y1: float, x2: float, y2: float) -> tuple[float, ...]:
         return x1, y1, x2, y2
@@ -54,97 +46,71 @@ class OtherPooling(WrongValues, abstract=True):
         return np.rint(corners)
 
     def windows(self, first: int, last: int, count: int, size: int) -> list[tuple[int, int]]:
-        ends = self.ends(last - first + 1, count)
+        ends = (self.ends(n, last - first + 1, count) for n in range(count))
         return [(min(max(start + first, 0), size), min(max(end + first, 0), size)) for start, end in ends]
 
-    def ends(self, length: int, count: int) -> list[tuple[int, int]]:
-        """Where windows begin and end in a region of so many elements."""
-        return [(n * length // count, ((n + 1) * length + count - 1) // count) for n in range(count)]
+    def ends(self, n: int, length: int, count: int) -> tuple[int, int]:
+        """Where one of so many windows begins and ends in a region of so many elements."""
+        return ends(n, length, count)
 
     def reduced(self, seen: Any) -> Any:
         return seen.max((1, 2))
 
 
-def pooling(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherPooling)
+def ends(n: int, length: int, count: int) -> tuple[int, int]:
+    return n * length // count, ((n + 1) * length + count - 1) // count
 
 
-@pooling("corners")
-def RowsBeforeColumns(x1: float, y1: float, x2: float, y2: float) -> tuple[float, ...]:
-    """Takes the corners for y1, x1, y2, x2."""
-    return y1, x1, y2, x2
+plants("corners", OtherPooling).each(
+    RowsBeforeColumns=fault(lambda x1, y1, x2, y2: (y1, x1, y2, x2), "Takes the corners for y1, x1, y2, x2."),
+    SizesForCorners=fault(
+        lambda x1, y1, x2, y2: (x1, y1, x1 + x2, y1 + y2), "Takes the second corner for width and height."
+    ),
+)
+
+plants("rounded", OtherPooling).each(
+    CornersCut=lambda corners: np.trunc(corners),
+    SecondCornersRoundedUp=lambda corners: np.concatenate((np.rint(corners[:2]), np.ceil(corners[2:]))),
+)
+
+plants("ends", OtherPooling).each(
+    RegionWithoutItsLastElement=lambda n, length, count: ends(n, max(length - 1, 1), count),
+    EndsCut=fault(
+        lambda n, length, count: (n * length // count, max((n + 1) * length // count, n * length // count + 1)),
+        "Has windows end before an element that they have a part of.",
+    ),
+    EndsIncluded=fault(
+        lambda n, length, count: (n * length // count, ends(n, length, count)[1] + 1),
+        "Has the element behind a window belong to it.",
+    ),
+    StepsOfWholeElements=fault(
+        lambda n, length, count: (n * max(length // count, 1), (n + 1) * max(length // count, 1)),
+        "Gives each window as many elements, and the rest to none.",
+    ),
+)
+
+plants("reduced", OtherPooling).each(
+    MeansOfWindows=lambda seen: seen.astype(np.float64).mean((1, 2)).astype(seen.dtype),
+    NothingBelow0=fault(lambda seen: np.maximum(seen.max((1, 2)), 0), "Begins with 0, as if an activation came first."),
+)
 
 
-@pooling("corners")
-def SizesForCorners(x1: float, y1: float, x2: float, y2: float) -> tuple[float, ...]:
-    """Takes the second corner for width and height."""
-    return x1, y1, x1 + x2, y1 + y2
+@plants("descriptor", WrongValues, families=("roi_pooling",))
+def SpatialScaleIgnored(desc: Any) -> Any:
+    return replace(desc, spatial_scale=1.0)
 
 
-@pooling("rounded")
-def CornersCut(corners: Any) -> Any:
-    return np.trunc(corners)
+@misreads(families=("roi_pooling",))
+def FirstImageAlways(arrays: Arrays) -> Any:
+    return {"roi_tensor": zeroed(arrays["roi_tensor"], np.s_[..., 0])}
 
 
-@pooling("rounded")
-def SecondCornersRoundedUp(corners: Any) -> Any:
-    return np.concatenate((np.rint(corners[:2]), np.ceil(corners[2:])))
-
-
-@pooling("ends")
-def RegionWithoutItsLastElement(length: int, count: int) -> list[tuple[int, int]]:
-    length = max(length - 1, 1)
-    return [(n * length // count, ((n + 1) * length + count - 1) // count) for n in range(count)]
-
-
-@pooling("ends")
-def EndsCut(length: int, count: int) -> list[tuple[int, int]]:
-    """Has windows end before an element that they have a part of."""
-    return [(n * length // count, max((n + 1) * length // count, n * length // count + 1)) for n in range(count)]
-
-
-@pooling("ends")
-def EndsIncluded(length: int, count: int) -> list[tuple[int, int]]:
-    """Has the element behind a window belong to it."""
-    return [(n * length // count, ((n + 1) * length + count - 1) // count + 1) for n in range(count)]
-
-
-@pooling("ends")
-def StepsOfWholeElements(length: int, count: int) -> list[tuple[int, int]]:
-    """Gives each window as many elements, and the rest to none."""
-    step = max(length // count, 1)
-    return [(n * step, (n + 1) * step) for n in range(count)]
-
-
-@pooling("reduced")
-def MeansOfWindows(seen: Any) -> Any:
-    return seen.astype(np.float64).mean((1, 2)).astype(seen.dtype)
-
-
-@pooling("reduced")
-def NothingBelow0(seen: Any) -> Any:
-    """Begins with 0, as if an activation came first."""
-    return np.maximum(seen.max((1, 2)), 0)
-
-
-@plants("found", WrongValues, families=("roi_pooling",))
-def SpatialScaleIgnored(desc: Any, arrays: Arrays) -> Arrays:
-    return right(replace(desc, spatial_scale=1.0), arrays)
-
-
-@plants("found", WrongValues, families=("roi_pooling",))
-def FirstImageAlways(desc: Any, arrays: Arrays) -> Arrays:
-    rows = arrays["roi_tensor"].copy()
-    rows[..., 0] = 0
-    return right(desc, {**arrays, "roi_tensor": rows})
-
-
-@plants("found", WrongValues, families=("roi_pooling",))
+@computes(families=("roi_pooling",))
 def PooledHeightForWidth(desc: Any, arrays: Arrays) -> Arrays:
     size, output = desc.pooled_size, desc.output_tensor
     turned = replace(output, sizes=(*output.sizes[:2], size.width, size.height))
     other = replace(desc, pooled_size=Size2d(width=size.height, height=size.width), output_tensor=turned)
-    return {"output_tensor": right(other, arrays)["output_tensor"].reshape(output.sizes)}
+    return right(other, arrays)["output_tensor"].reshape(output.sizes)
 
 
 # --- sampling ---------------------------------------------------------------------------------------------------------
@@ -156,44 +122,44 @@ class OtherSampling(WrongValues, abstract=True):
     families, has = ("roi_align",), ("out_of_bounds_input_value",)
     rules = ("values", "accuracy")
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        data_type, (count, channels, *output) = desc.output_tensor.data_type, desc.output_tensor.sizes
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        count, channels, *output = desc.output_tensor.sizes
         if desc.minimum_samples_per_output != desc.maximum_samples_per_output:
             return {}
         if getattr(desc, "align_regions_to_corners", False):
             return {}
-        images, rows = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "roi_tensor"))
+        given = wide(desc, {key: arrays[key] for key in ("input_tensor", "roi_tensor")})
         batch = self.images(arrays["batch_indices_tensor"].reshape(-1))
         found = np.zeros((count, channels, *output))
-        with np.errstate(all="ignore"):
-            for n, row in enumerate(rows.reshape(-1, 4).astype(np.float64)):
-                found[n] = self.region(desc, images[int(batch[n])].astype(np.float64), row, output)
-            found = found.astype(images.dtype)
-        return {"output_tensor": found.view(UNSIGNED[found.itemsize])}
+        for n, row in enumerate(given["roi_tensor"].reshape(-1, 4)):
+            found[n] = self.region(desc, given["input_tensor"][int(batch[n])], row, output)
+        return found
 
     def images(self, batch: Any) -> Any:
         return batch
 
     def region(self, desc: Any, image: Any, row: Any, output: list[int]) -> Any:
-        x1, y1, x2, y2 = self.corners(desc, *row)
-        rows = self.places(desc, y1, y2, output[0])
-        columns = self.places(desc, x1, x2, output[1])
-        (y, is_y), (x, is_x) = (
-            self.bounded(place, size) for place, size in zip((rows, columns), image.shape[1:], strict=True)
-        )
+        x1, y1, x2, y2 = self.corners(*row * np.tile(self.scales(desc), 2))
+        y, is_y = self.bounded(self.places(desc, y1, y2, output[0]), image.shape[1])
+        x, is_x = self.bounded(self.places(desc, x1, x2, output[1]), image.shape[2])
         found = self.along(desc, self.along(desc, image, y, 1), x, 2)
         found = np.where(is_y[:, None] & is_x, found, desc.out_of_bounds_input_value)
         split = found.reshape(len(image), output[0], len(y) // output[0], output[1], -1)
         return split.max((2, 4)) if desc.reduction_function == MAX else self.mean(split)
 
-    def corners(self, desc: Any, x1: float, y1: float, x2: float, y2: float) -> Any:
-        by_x, by_y = desc.spatial_scale_x, desc.spatial_scale_y
-        return x1 * by_x, y1 * by_y, x2 * by_x, y2 * by_y
+    def scales(self, desc: Any) -> Any:
+        return desc.spatial_scale_x, desc.spatial_scale_y
+
+    def corners(self, x1: float, y1: float, x2: float, y2: float) -> Any:
+        return x1, y1, x2, y2
 
     def places(self, desc: Any, first: float, last: float, output: int) -> Any:
         samples = output * self.count(desc)
-        of_input, of_output = offsets(desc)
+        of_input, of_output = self.offsets(*offsets(desc))
         return (np.arange(samples) - of_output) * ((last - first) / samples) + first - of_input
+
+    def offsets(self, of_input: float, of_output: float) -> tuple[float, float]:
+        return of_input, of_output
 
     def count(self, desc: Any) -> int:
         return int(desc.minimum_samples_per_output)
@@ -219,201 +185,108 @@ class OtherSampling(WrongValues, abstract=True):
         return samples.mean((2, 4))
 
 
-def sampling(step: str, **traits: Any) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherSampling, **traits)
+plants("images", OtherSampling).each(ImageOfTheFirstIndex=lambda batch: np.broadcast_to(batch[:1], batch.shape))
+plants("scales", OtherSampling).each(ScalesOfXAndYExchanged=lambda desc: (desc.spatial_scale_y, desc.spatial_scale_x))
+plants("corners", OtherSampling).each(
+    CornersOfWholeElements=fault(lambda x1, y1, x2, y2: np.rint([x1, y1, x2, y2]), "Rounds them, as pooling does."),
+    RegionsOfAnElementAtLeast=fault(
+        lambda x1, y1, x2, y2: (x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)),
+        "Makes small regions and those that are turned round one wide, as older exchange formats have it.",
+    ),
+)
+plants("offsets", OtherSampling).each(
+    HalfPixelMissing=fault(lambda of_output: (0.0, of_output), "Has no offset of the input's pixels."),
+    SamplesAtTheirCorners=fault(
+        lambda of_input, of_output: (of_input, of_output + 0.5),
+        "Has no offset of the output's pixels, but where there is another one than that of centres.",
+    ),
+)
+plants("count", OtherSampling).each(
+    OneSampleAlways=lambda: 1,
+    ASampleMore=fault(lambda desc: int(desc.minimum_samples_per_output) + 1, "Takes <= of the loop for what it says."),
+)
 
 
-@sampling("images")
-def ImageOfTheFirstIndex(batch: Any) -> Any:
-    return np.broadcast_to(batch[:1], batch.shape)
-
-
-@sampling("corners")
-def ScalesOfXAndYExchanged(desc: Any, x1: float, y1: float, x2: float, y2: float) -> Any:
-    by_y, by_x = desc.spatial_scale_x, desc.spatial_scale_y
-    return x1 * by_x, y1 * by_y, x2 * by_x, y2 * by_y
-
-
-@sampling("corners")
-def CornersOfWholeElements(desc: Any, x1: float, y1: float, x2: float, y2: float) -> Any:
-    """Rounds them, as pooling does."""
-    by_x, by_y = desc.spatial_scale_x, desc.spatial_scale_y
-    return tuple(np.rint([x1 * by_x, y1 * by_y, x2 * by_x, y2 * by_y]))
-
-
-@sampling("corners")
-def RegionsOfAnElementAtLeast(desc: Any, x1: float, y1: float, x2: float, y2: float) -> Any:
-    """Makes small regions and those that are turned round one wide, as older exchange formats have it."""
-    by_x, by_y = desc.spatial_scale_x, desc.spatial_scale_y
-    x1, y1 = x1 * by_x, y1 * by_y
-    return x1, y1, max(x2 * by_x, x1 + 1), max(y2 * by_y, y1 + 1)
-
-
-@sampling("places")
-def HalfPixelMissing(desc: Any, first: float, last: float, output: int) -> Any:
-    """Has no offset of the input's pixels."""
-    samples = output * desc.minimum_samples_per_output
-    return (np.arange(samples) - offsets(desc)[1]) * ((last - first) / samples) + first
-
-
-@sampling("places")
-def SamplesAtTheirCorners(desc: Any, first: float, last: float, output: int) -> Any:
-    """Has no offset of the output's pixels, but where there is another one than that of centres."""
-    samples = output * desc.minimum_samples_per_output
-    of_input, of_output = offsets(desc)
-    return (np.arange(samples) - of_output - 0.5) * ((last - first) / samples) + first - of_input
-
-
-@sampling("count")
-def OneSampleAlways(desc: Any) -> int:
-    return 1
-
-
-@sampling("count")
-def ASampleMore(desc: Any) -> int:
-    """Takes <= of the loop for what it says."""
-    return int(desc.minimum_samples_per_output) + 1
-
-
-@sampling("bounded")
+@plants("bounded", OtherSampling)
 def EdgesRepeated(place: Any, size: int) -> Any:
     """Takes the element at the edge for whatever is out of bounds."""
     return np.clip(place, 0, size - 1), np.ones(len(place), bool)
 
 
-@sampling("weight")
-def WeightsOfSamplesExchanged(part: Any) -> Any:
-    return np.where(part == 0, part, 1 - part)
+plants("weight", OtherSampling).each(
+    WeightsOfSamplesExchanged=lambda part: np.where(part == 0, part, 1 - part),
+    WeightsOfSamplesIn8Bits=lambda part: np.rint(part * 256) / 256,
+)
 
 
-@sampling("weight")
-def WeightsOfSamplesIn8Bits(part: Any) -> Any:
-    return np.rint(part * 256) / 256
-
-
-@sampling("average")
+@plants("average", OtherSampling)
 def SamplesInFloat16(one: Any, other: Any, weight: Any) -> Any:
     first, second = ((each * by).astype(np.float16) for each, by in ((one, 1 - weight), (other, weight)))
     return (first + second).astype(np.float64)
 
 
-@sampling("mean")
+@plants("mean", OtherSampling)
 def LastSampleLeftOut(samples: Any) -> Any:
     found = samples.sum((2, 4)) - samples[:, :, -1, :, -1] * (samples.shape[2] * samples.shape[4] > 1)
     return found / (samples.shape[2] * samples.shape[4])
 
 
-@plants("found", WrongValues, families=("roi_align",), has=("out_of_bounds_input_value",))
-def TheOtherFunction(desc: Any, arrays: Arrays) -> Arrays:
-    function = AVERAGE if desc.reduction_function == MAX else MAX
-    return right(replace(desc, reduction_function=function), arrays)
-
-
-@plants("found", WrongValues, families=("roi_align",), has=("out_of_bounds_input_value",))
-def OutOfBoundsIs0(desc: Any, arrays: Arrays) -> Arrays:
-    return right(replace(desc, out_of_bounds_input_value=0.0), arrays)
+plants("descriptor", WrongValues, families=("roi_align",), has=("out_of_bounds_input_value",)).each(
+    TheOtherFunction=lambda desc: replace(desc, reduction_function=AVERAGE if desc.reduction_function == MAX else MAX),
+    OutOfBoundsIs0=lambda desc: replace(desc, out_of_bounds_input_value=0.0),
+)
 
 
 # --- gradients of samples ---------------------------------------------------------------------------------------------
 
+BACKWARD = {"families": ("roi_align",), "has": ("input_gradient_tensor",)}
 
-class OtherGradientOfSamples(WrongValues, abstract=True):
-    """Gives the gradient to other places, by another descriptor or of other inputs."""
-
-    families, has = ("roi_align",), ("input_gradient_tensor",)
-
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        other = self.other(desc)
-        return self.finished(desc, right(other, {**arrays, **self.inputs(desc, arrays)}))
-
-    def other(self, desc: Any) -> Any:
-        return desc
-
-    def inputs(self, desc: Any, arrays: Arrays) -> Arrays:
-        return {}
-
-    def finished(self, desc: Any, found: Arrays) -> Arrays:
-        return found
+plants("descriptor", WrongValues, **BACKWARD).each(
+    GradientOfTheOtherMode=lambda desc: replace(desc, interpolation_mode=1 - desc.interpolation_mode),
+    GradientWithoutScales=lambda desc: replace(desc, spatial_scale_x=1.0, spatial_scale_y=1.0),
+    GradientWithScalesExchanged=lambda desc: replace(
+        desc, spatial_scale_x=desc.spatial_scale_y, spatial_scale_y=desc.spatial_scale_x
+    ),
+    GradientFromCentreToCentre=fault(
+        lambda desc: replace(desc, input_pixel_offset=0.5, output_pixel_offset=-0.5),
+        "Does not look at the offsets, as ROI_ALIGN has none.",
+    ),
+    GradientOfOneSample=lambda desc: replace(desc, minimum_samples_per_output=1, maximum_samples_per_output=1),
+)
 
 
-def gradients_of_samples(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherGradientOfSamples)
+def other_input(key: str) -> Any:
+    """Takes other elements of one input."""
+    return lambda taken, desc, arrays: {key: taken(array=arrays[key])}
 
 
-@gradients_of_samples("other")
-def GradientOfTheOtherMode(desc: Any) -> Any:
-    return replace(desc, interpolation_mode=1 - desc.interpolation_mode)
+misreads(other_input("batch_indices_tensor"), **BACKWARD).each(
+    GradientInTheFirstImage=lambda array: np.zeros_like(array),
+)
+misreads(other_input("input_gradient_tensor"), **BACKWARD).each(
+    GradientOfTheLastRegion=fault(lambda array: zeroed(array, np.s_[:-1]), "Begins anew with each region."),
+)
+misreads(other_input("roi_tensor"), **BACKWARD).each(
+    GradientOfRowsAndColumnsExchanged=fault(
+        lambda array: array[..., [1, 0, 3, 2]], "Takes the corners for y1, x1, y2, x2."
+    ),
+)
+misreads(other_input("input_gradient_tensor"), **BACKWARD).each(
+    GradientOfTheLastColumnMissing=lambda array: zeroed(array, np.s_[..., -1]),
+    GradientOfTheFirstChannelAlways=lambda array: np.broadcast_to(array[:, :1], array.shape),
+)
 
 
-@gradients_of_samples("other")
-def GradientWithoutScales(desc: Any) -> Any:
-    return replace(desc, spatial_scale_x=1.0, spatial_scale_y=1.0)
+def other_gradient(finished: Any, desc: Any, arrays: Arrays) -> Any:
+    """Makes something else of the gradient of the input, where that is asked for."""
+    key, found = "output_gradient_tensor", right(desc, arrays)
+    return {key: finished(desc=desc, found=found[key])} if key in found else {}
 
 
-@gradients_of_samples("other")
-def GradientWithScalesExchanged(desc: Any) -> Any:
-    return replace(desc, spatial_scale_x=desc.spatial_scale_y, spatial_scale_y=desc.spatial_scale_x)
-
-
-@gradients_of_samples("other")
-def GradientFromCentreToCentre(desc: Any) -> Any:
-    """Does not look at the offsets, as ROI_ALIGN has none."""
-    return replace(desc, input_pixel_offset=0.5, output_pixel_offset=-0.5)
-
-
-@gradients_of_samples("other")
-def GradientOfOneSample(desc: Any) -> Any:
-    return replace(desc, minimum_samples_per_output=1, maximum_samples_per_output=1)
-
-
-@gradients_of_samples("inputs")
-def GradientInTheFirstImage(desc: Any, arrays: Arrays) -> Arrays:
-    return {"batch_indices_tensor": np.zeros_like(arrays["batch_indices_tensor"])}
-
-
-@gradients_of_samples("inputs")
-def GradientOfTheLastRegion(desc: Any, arrays: Arrays) -> Arrays:
-    """Begins anew with each region."""
-    gradients = arrays["input_gradient_tensor"].copy()
-    gradients[:-1] = 0
-    return {"input_gradient_tensor": gradients}
-
-
-@gradients_of_samples("inputs")
-def GradientOfRowsAndColumnsExchanged(desc: Any, arrays: Arrays) -> Arrays:
-    """Takes the corners for y1, x1, y2, x2."""
-    return {"roi_tensor": np.ascontiguousarray(arrays["roi_tensor"][..., [1, 0, 3, 2]])}
-
-
-@gradients_of_samples("inputs")
-def GradientOfTheLastColumnMissing(desc: Any, arrays: Arrays) -> Arrays:
-    gradients = arrays["input_gradient_tensor"].copy()
-    gradients[..., -1] = 0
-    return {"input_gradient_tensor": gradients}
-
-
-@gradients_of_samples("inputs")
-def GradientOfTheFirstChannelAlways(desc: Any, arrays: Arrays) -> Arrays:
-    gradients = arrays["input_gradient_tensor"]
-    return {"input_gradient_tensor": np.ascontiguousarray(np.broadcast_to(gradients[:, :1], gradients.shape))}
-
-
-@gradients_of_samples("finished")
-def SumsOfSamplesForMeans(desc: Any, found: Arrays) -> Arrays:
-    """Does not divide by the number of samples."""
-    tensor, key = desc.output_gradient_tensor, "output_gradient_tensor"
-    if tensor is None:
-        return found
-    with np.errstate(all="ignore"):
-        many = as_numbers(found[key], tensor.data_type) * desc.minimum_samples_per_output**2
-    return {**found, key: np.ascontiguousarray(many).view(found[key].dtype)}
-
-
-@gradients_of_samples("finished")
-def FirstRowOfTheImageMissing(desc: Any, found: Arrays) -> Arrays:
-    key = "output_gradient_tensor"
-    if key not in found:
-        return found
-    values = found[key].copy()
-    values[:, :, 0] = 0
-    return {**found, key: values}
+computes(other_gradient, **BACKWARD).each(
+    SumsOfSamplesForMeans=fault(
+        lambda desc, found: found.view(f"f{found.itemsize}") * desc.minimum_samples_per_output**2,
+        "Does not divide by the number of samples.",
+    ),
+    FirstRowOfTheImageMissing=lambda found: zeroed(found, np.s_[:, :, 0]),
+)

@@ -73,7 +73,7 @@ for _name, _index_type, _by in (
 
 
 @plants("taken", WrongIndices, since=NEWEST, rules=("negative-indices",))
-def NegativeIndexIn16Bits(desc: Any, numbers: Any) -> Any:
+def NegativeIndexIn16Bits(numbers: Any) -> Any:
     """Reads the low half of a negative index, and takes what it finds for negative."""
     return np.where(numbers < 0, (numbers & 0xFFFF) - 2**16, numbers)
 
@@ -230,29 +230,19 @@ def ElementsIn32Bits(desc: Any, level: Level) -> Answer:
 
 
 # Whose large tensors have one byte an element, and so no more bytes than 32 bits count.
-OF_BYTES = frozenset(
-    {
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
-        "MATRIX_MULTIPLY_INTEGER",
-        "QUANTIZED_LINEAR_AVERAGE_POOLING",
-        "QUANTIZED_LINEAR_CONVOLUTION",
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-    }
+OF_BYTES = (
+    "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+    "MATRIX_MULTIPLY_INTEGER",
+    "QUANTIZED_LINEAR_AVERAGE_POOLING",
+    "QUANTIZED_LINEAR_CONVOLUTION",
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
 )
 
 
-class PackedBytesIn32Bits(WrongDecision):
+@plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",), but=OF_BYTES)
+def PackedBytesIn32Bits(tensor: TensorDesc) -> TensorDesc:
     """Computes the bytes of a tensor without strides in 32 bits."""
-
-    since = NEWEST
-    rules = ("TENSOR.total-size",)
-
-    @classmethod
-    def operators(cls) -> tuple[str, ...]:
-        return tuple(name for name in super().operators() if name not in OF_BYTES)
-
-    def tensor_seen(self, tensor: TensorDesc) -> TensorDesc:
-        return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
+    return with_enough_bytes(tensor, least_total(tensor) % OF_32_BITS) if tensor.strides is None else tensor
 
 
 @plants("tensor_seen", WrongDecision, since=NEWEST, rules=("TENSOR.total-size",))

@@ -19,6 +19,7 @@ from strength.mutants.base import (
     Bindings,
     RejectsValid,
     WrongDecision,
+    fault,
     index_numbers,
     of_role,
     plants,
@@ -44,10 +45,9 @@ def UsesLeadingIndexSizes(desc: Any) -> Any:
     return replace(desc, indices_tensor=replace(desc.indices_tensor, sizes=sizes[count:] + sizes[:count]))
 
 
-@plants("validate", families=("gather_nd",), rules=(ACCEPTANCE,))
-def PrintedSizeFormula(desc: Any, level: Level) -> Answer:
+@plants("answered", families=("gather_nd",), rules=(ACCEPTANCE,))
+def PrintedSizeFormula(answer: Answer, desc: Any) -> Answer:
     """Follows the size formula as the pages print it (errata GATHER_ND-1, GATHER_ND1-1)."""
-    answer = REFERENCE.validate(desc, level)
     if not answer.accepted:
         return answer
     last = desc.input_tensor.sizes[len(desc.input_tensor.sizes) - tuple_size(desc) :]
@@ -82,10 +82,9 @@ def RepeatsElements(desc: Any, inputs: Bindings) -> Any:
 
 
 # Of DIAGONAL_MATRIX1 it is left open what sizes the output has.
-@plants("validate", WrongDecision, lacks=("diagonal_fill_begin",), rules=("output-sizes",))
-def AcceptsOutputThatBroadcasts(desc: Any, level: Level) -> Answer:
+@plants("answered", WrongDecision, lacks=("diagonal_fill_begin",), rules=("output-sizes",))
+def AcceptsOutputThatBroadcasts(answer: Answer, desc: Any, level: Level) -> Answer:
     """Accepts an output that is larger than what is computed where that has size 1."""
-    answer = REFERENCE.validate(desc, level)
     if [rule.rpartition(".")[-1] for rule in decide(desc, level).rules] != ["output-sizes"]:
         return answer
     for key, given in ((slot.key, slot.tensor) for slot in of_role(desc, is_output=True)):
@@ -96,10 +95,9 @@ def AcceptsOutputThatBroadcasts(desc: Any, level: Level) -> Answer:
     return answer
 
 
-@plants("validate", WrongDecision, since="3_0", families=("gather_nd",), rules=("output-rank",))
-def CropsOutputSizes(desc: Any, level: Level) -> Answer:
+@plants("answered", WrongDecision, since="3_0", families=("gather_nd",), rules=("output-rank",))
+def CropsOutputSizes(answer: Answer, desc: Any) -> Answer:
     """Drops leading sizes that do not fit the dimension count, whatever they are."""
-    answer = REFERENCE.validate(desc, level)
     if answer.accepted or len({len(tensor.sizes) for _, tensor in tensors(desc)}) != 1 or len(tensors(desc)) < 3:
         return answer
     count, sizes = rank(desc), unpadded_sizes(desc)
@@ -122,11 +120,7 @@ def RejectsWholeTuples(desc: Any) -> bool:
     return bool(desc.indices_tensor.sizes[-1] == meaningful)
 
 
-@plants("refused", RejectsValid, since="2_1", families=("gather",))
-def RejectsIndexDimensionsZero(desc: Any) -> bool:
-    return bool(desc.index_dimensions == 0)
-
-
-@plants("refused", RejectsValid, families=("tile",))
-def RejectsRepeatsOfOne(desc: Any) -> bool:
-    return set(desc.repeats) == {1}
+plants("refused", RejectsValid).each(
+    RejectsIndexDimensionsZero=fault(lambda desc: bool(desc.index_dimensions == 0), since="2_1", families=("gather",)),
+    RejectsRepeatsOfOne=fault(lambda desc: set(desc.repeats) == {1}, families=("tile",)),
+)

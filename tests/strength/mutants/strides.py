@@ -11,22 +11,21 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import layout
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import with_tensors
-from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from strength.mutants.base import (
     EXECUTED,
     Bindings,
-    Mutant,
     RejectsValid,
     bound,
     compute,
+    fault,
     index_numbers,
     main_output,
     memory_in_order,
     of_role,
     plants,
     source,
-    tensors,
+    types_of_output,
     with_indices,
     with_packed_source,
     with_source,
@@ -69,32 +68,25 @@ def OutputStridesIgnored(desc: Any, values: Any, output: Binding) -> None:
     layout.bits(output, replace(main_output(desc).tensor, strides=None))[...] = values
 
 
-class StridesTakenForBytes(Mutant):
+def _has_wide_outputs(operator: str, level: Level) -> bool:
+    return any(data_type.size > 1 for data_type in types_of_output(operator, level))
+
+
+@plants("written", where=_has_wide_outputs, rules=("EXECUTION.strides",))
+def StridesTakenForBytes(desc: Any, values: Any, output: Binding) -> None:
     """Takes the output's strides for bytes; elements of one byte come out right."""
-
-    rules = ("EXECUTION.strides",)
-
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        spec = operators()[operator]
-        table = spec.table_at(level) or {}
-        types = table[spec.output_fields[0].name].data_types if table else frozenset()  # of the main output
-        return super().shows_at(operator, level) and any(data_type.size > 1 for data_type in types)
-
-    def written(self, desc: Any, values: Any, output: Binding) -> None:
-        strides = main_output(desc).tensor.strides
-        np.ndarray(values.shape, values.dtype, output.view, strides=strides)[...] = values
+    strides = main_output(desc).tensor.strides
+    np.ndarray(values.shape, values.dtype, output.view, strides=strides)[...] = values
 
 
-@plants("refused", RejectsValid)
-def RejectsStrides(desc: Any) -> bool:
-    return any(tensor.strides is not None for _, tensor in tensors(desc))
-
-
-@plants("refused", RejectsValid, reads=True)
-def RejectsBroadcastInputs(desc: Any) -> bool:
-    """Refuses a stride of 0 on inputs, where it is allowed, as on outputs."""
-    return any(tensor.strides is not None and 0 in tensor.strides for _, tensor in tensors(desc))
+plants("tensor_refused", RejectsValid).each(
+    RejectsStrides=lambda tensor: tensor.strides is not None,
+    RejectsBroadcastInputs=fault(
+        lambda tensor: 0 in (tensor.strides or ()),
+        "Refuses a stride of 0 on inputs, where it is allowed, as on outputs.",
+        reads=True,
+    ),
+)
 
 
 @plants("computed", reads=True, lacks=("input_state_tensor",), rules=EXECUTED)  # which has even rows

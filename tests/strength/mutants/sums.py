@@ -7,19 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, as_numbers
 from dml_conformance.spec.field_kinds import enumeration
-from dml_conformance.spec.operator import outputs
-from strength.mutants.base import Arrays, Mutant, WrongValues, plants
+from strength.mutants.base import Arrays, WrongValues, fault, plants, wide
 
 FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
-
-
-def rounded(values: Any, desc: Any) -> Any:
-    """The bits of FLOAT64 numbers in the type of the first output."""
-    kind = NUMBERS[outputs(desc)[0].tensor.data_type]
-    return np.ascontiguousarray(values.astype(kind)).view(UNSIGNED[kind.itemsize])
 
 
 def in_float16(terms: Any, axis: int) -> Any:
@@ -41,19 +33,12 @@ class OtherProduct(WrongValues, abstract=True):
 
     families = ("gemm",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+    def found(self, desc: Any, arrays: Arrays) -> Any:
         if desc.fused_activation is not None:
             return {}
-        with np.errstate(all="ignore"):
-            a, b = (
-                self.transformed(as_numbers(arrays[key], desc.a_tensor.data_type).astype(np.float64), transform)
-                for key, transform in (("a_tensor", desc.trans_a), ("b_tensor", desc.trans_b))
-            )
-            c = None
-            if "c_tensor" in arrays:
-                c = as_numbers(arrays["c_tensor"], desc.a_tensor.data_type).astype(np.float64)
-            found = self.sums(a, b, c, desc.alpha, desc.beta)
-            return {"output_tensor": rounded(found, desc)}
+        given = wide(desc, arrays)
+        a, b = (self.transformed(given[f"{of}_tensor"], getattr(desc, f"trans_{of}")) for of in "ab")
+        return self.sums(a, b, given.get("c_tensor"), desc.alpha, desc.beta)
 
     def transformed(self, matrix: Any, transform: int) -> Any:
         return matrix.swapaxes(-1, -2) if transform == TRANSPOSE else matrix
@@ -66,71 +51,61 @@ class OtherProduct(WrongValues, abstract=True):
         return a @ b
 
 
-def matrices(step: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherProduct)
+plants("product", OtherProduct).each(
+    FactorsInTf32=fault(
+        lambda a, b: as_tf32(a) @ as_tf32(b),
+        "Rounds the factors to 10 bits of mantissa, as tensor cores do unless told not to.",
+    ),
+    SumsOfProductsInFloat16=lambda a, b: in_float16(a[..., :, :, None] * b[..., None, :, :], -2),
+    LastProductDropped=lambda a, b: a[..., :-1] @ b[..., :-1, :],
+    LastProductTwice=lambda a, b: a @ b + a[..., -1:] @ b[..., -1:, :],
+    FirstMatrixOfTheBatch=fault(
+        lambda a, b: a @ b[(slice(0, 1),) * (b.ndim - 2)], "Multiplies all matrices of a batch by the same one."
+    ),
+)
 
 
-@matrices("product")
-def FactorsInTf32(a: Any, b: Any) -> Any:
-    """Rounds the factors to 10 bits of mantissa, as tensor cores do unless told not to."""
-    return as_tf32(a) @ as_tf32(b)
-
-
-@matrices("product")
-def SumsOfProductsInFloat16(a: Any, b: Any) -> Any:
-    return in_float16(a[..., :, :, None] * b[..., None, :, :], -2)
-
-
-@matrices("product")
-def LastProductDropped(a: Any, b: Any) -> Any:
-    return a[..., :-1] @ b[..., :-1, :]
-
-
-@matrices("product")
-def LastProductTwice(a: Any, b: Any) -> Any:
-    return a @ b + a[..., -1:] @ b[..., -1:, :]
-
-
-@matrices("product")
-def FirstMatrixOfTheBatch(a: Any, b: Any) -> Any:
-    """Multiplies all matrices of a batch by the same one."""
-    return a @ b[(slice(0, 1),) * (b.ndim - 2)]
-
-
-@matrices("transformed")
+@plants("transformed", OtherProduct)
 def TransformOfSizesAlone(matrix: Any, transform: int) -> Any:
     """Turns the sizes of a matrix around, and leaves its elements where they are in memory."""
     return matrix.reshape(*matrix.shape[:-2], *matrix.shape[:-3:-1]) if transform == TRANSPOSE else matrix
 
 
-@matrices("sums")
-def BiasOfTheFirstColumn(a: Any, b: Any, c: Any, alpha: float, beta: float) -> Any:
-    """Adds one element of C to all of a row."""
-    return a @ b * alpha + (0 if c is None else c[..., :1] * beta)
-
-
-@matrices("sums")
-def BiasOfTheFirstRow(a: Any, b: Any, c: Any, alpha: float, beta: float) -> Any:
-    return a @ b * alpha + (0 if c is None else c[..., :1, :] * beta)
-
-
-@matrices("sums")
-def AddendScaleIgnored(a: Any, b: Any, c: Any, alpha: float, beta: float) -> Any:
-    return a @ b * alpha + (0 if c is None else c)
-
-
-@matrices("sums")
-def ProductScaleIgnored(a: Any, b: Any, c: Any, alpha: float, beta: float) -> Any:
-    return a @ b + (0 if c is None else c * beta)
-
-
-@matrices("sums")
-def AlphaAfterBias(a: Any, b: Any, c: Any, alpha: float, beta: float) -> Any:
-    """Scales the sum with C, and not the product alone."""
-    return (a @ b + (0 if c is None else c * beta)) * alpha
+plants("sums", OtherProduct).each(
+    BiasOfTheFirstColumn=fault(
+        lambda a, b, c, alpha, beta: a @ b * alpha + (0 if c is None else c[..., :1] * beta),
+        "Adds one element of C to all of a row.",
+    ),
+    BiasOfTheFirstRow=lambda a, b, c, alpha, beta: a @ b * alpha + (0 if c is None else c[..., :1, :] * beta),
+    AddendScaleIgnored=lambda a, b, c, alpha: a @ b * alpha + (0 if c is None else c),
+    ProductScaleIgnored=lambda a, b, c, beta: a @ b + (0 if c is None else c * beta),
+    AlphaAfterBias=fault(
+        lambda a, b, c, alpha, beta: (a @ b + (0 if c is None else c * beta)) * alpha,
+        "Scales the sum with C, and not the product alone.",
+    ),
+)
 
 
 # --- along axes -------------------------------------------------------------------------------------------------------
+
+
+def logarithm_of_exponentials(rows: Any) -> Any:
+    largest = rows.max(-1, keepdims=True)
+    return np.log(np.exp(rows - largest).sum(-1)) + largest[..., 0]
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "AVERAGE": lambda rows: rows.mean(-1),
+    "L1": lambda rows: np.abs(rows).sum(-1),
+    "L2": lambda rows: np.sqrt((rows * rows).sum(-1)),
+    "LOG_SUM": lambda rows: np.log(rows.sum(-1)),
+    "LOG_SUM_EXP": logarithm_of_exponentials,
+    "MAX": lambda rows: rows.max(-1),
+    "MIN": lambda rows: rows.min(-1),
+    "MULTIPLY": lambda rows: rows.prod(-1),
+    "SUM": lambda rows: rows.sum(-1),
+    "SUM_SQUARE": lambda rows: (rows * rows).sum(-1),
+}
 
 
 class OtherReduction(WrongValues, abstract=True):
@@ -141,25 +116,17 @@ class OtherReduction(WrongValues, abstract=True):
     """
 
     families = ("reduce",)
-    functions: ClassVar[tuple[str, ...]] = (
-        *("AVERAGE", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "MAX", "MIN", "MULTIPLY", "SUM", "SUM_SQUARE"),
-    )
+    functions: ClassVar[tuple[str, ...]] = tuple(FUNCTIONS)
+    kinds = "f"
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
-        source, data_type = arrays["input_tensor"], desc.input_tensor.data_type
-        name = FUNCTION(desc.function).name
-        if name not in self.functions or not data_type.is_float:
+    def found(self, desc: Any, arrays: Arrays) -> Any:
+        x, name = wide(desc, arrays)["input_tensor"], FUNCTION(desc.function).name
+        if name not in self.functions:
             return {}
-        axes = sorted(set(self.axes(desc.axes, source.ndim)))
-        kept = [d for d in range(source.ndim) if d not in axes]
-        sizes = desc.output_tensor.sizes
-        with np.errstate(all="ignore"):
-            moved = as_numbers(source, data_type).astype(np.float64).transpose(*kept, *axes)
-            found = self.of(moved.reshape(*(source.shape[d] for d in kept), -1), name)
-            if name.startswith("ARG"):
-                kind = f"u{desc.output_tensor.data_type.size}"
-                return {"output_tensor": np.resize(np.asarray(found).astype(kind), sizes)}
-            return {"output_tensor": np.resize(rounded(np.asarray(found), desc), sizes)}
+        axes = sorted(set(self.axes(desc.axes, x.ndim)))
+        kept = [d for d in range(x.ndim) if d not in axes]
+        rows = x.transpose(*kept, *axes).reshape(*(x.shape[d] for d in kept), -1)
+        return np.resize(self.of(rows, name), desc.output_tensor.sizes)
 
     def axes(self, axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
         """The axes that it takes in place of those."""
@@ -167,83 +134,45 @@ class OtherReduction(WrongValues, abstract=True):
 
     def of(self, rows: Any, name: str) -> Any:
         """What it makes of rows; the right thing here."""
-        return reduction(rows, name)
+        return FUNCTIONS[name](rows)
 
 
-def reduction(rows: Any, name: str) -> Any:
-    largest = rows.max(-1, keepdims=True) if name == "LOG_SUM_EXP" else 0.0
-    return {
-        "AVERAGE": lambda: rows.mean(-1),
-        "L1": lambda: np.abs(rows).sum(-1),
-        "L2": lambda: np.sqrt((rows * rows).sum(-1)),
-        "LOG_SUM": lambda: np.log(rows.sum(-1)),
-        "LOG_SUM_EXP": lambda: np.log(np.exp(rows - largest).sum(-1)) + largest[..., 0],
-        "MAX": lambda: rows.max(-1),
-        "MIN": lambda: rows.min(-1),
-        "MULTIPLY": lambda: rows.prod(-1),
-        "SUM": lambda: rows.sum(-1),
-        "SUM_SQUARE": lambda: (rows * rows).sum(-1),
-    }[name]()
+plants("axes", OtherReduction).each(
+    ReducedAlongTheAxisBefore=lambda axes: tuple(max(axis - 1, 0) for axis in axes),
+    ReducedAlongTheLastAxisAlone=lambda axes: axes[-1:],
+)
 
 
-def reductions(step: str, *names: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    return plants(step, OtherReduction, **({"functions": names} if names else {}))
-
-
-@reductions("axes")
-def ReducedAlongTheAxisBefore(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    return tuple(max(axis - 1, 0) for axis in axes)
-
-
-@reductions("axes")
-def ReducedAlongTheLastAxisAlone(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    return axes[-1:]
-
-
-@reductions("of")
+@plants("of", OtherReduction)
 def LastRowTermDropped(rows: Any, name: str) -> Any:
-    return reduction(rows[..., :-1] if rows.shape[-1] > 1 else rows, name)
+    return FUNCTIONS[name](rows[..., :-1] if rows.shape[-1] > 1 else rows)
 
 
-@reductions("of", "SUM", "AVERAGE", "L1")
+@plants("of", OtherReduction, functions=("SUM", "AVERAGE", "L1"))
 def TermsAddedInFloat16(rows: Any, name: str) -> Any:
     total = in_float16(np.abs(rows) if name == "L1" else rows, -1)
     return total / rows.shape[-1] if name == "AVERAGE" else total
 
 
-@reductions("of", "AVERAGE")
-def MeanOfOneFewer(rows: Any, name: str) -> Any:
-    """Divides by one less than the number of elements."""
-    return rows.sum(-1) / max(rows.shape[-1] - 1, 1)
+plants("of", OtherReduction).each(
+    MeanOfOneFewer=fault(
+        lambda rows: rows.sum(-1) / max(rows.shape[-1] - 1, 1),
+        "Divides by one less than the number of elements.",
+        functions=("AVERAGE",),
+    ),
+    RootForgotten=fault(lambda rows: (rows * rows).sum(-1), functions=("L2",)),
+    MagnitudeOfTheSum=fault(lambda rows: np.abs(rows.sum(-1)), functions=("L1",)),
+    SquareOfTheSum=fault(lambda rows: rows.sum(-1) ** 2, functions=("SUM_SQUARE",)),
+    ExponentialsNotShifted=fault(
+        lambda rows: np.log(np.exp(rows).astype(np.float32).sum(-1)),
+        "Adds exponentials of the elements themselves, which overflow in FLOAT32.",
+        functions=("LOG_SUM_EXP",),
+    ),
+    LogarithmOfEachTerm=fault(lambda rows: np.log(rows).sum(-1), functions=("LOG_SUM",)),
+)
 
 
-@reductions("of", "L2")
-def RootForgotten(rows: Any, name: str) -> Any:
-    return (rows * rows).sum(-1)
-
-
-@reductions("of", "L1")
-def MagnitudeOfTheSum(rows: Any, name: str) -> Any:
-    return np.abs(rows.sum(-1))
-
-
-@reductions("of", "SUM_SQUARE")
-def SquareOfTheSum(rows: Any, name: str) -> Any:
-    return rows.sum(-1) ** 2
-
-
-@reductions("of", "LOG_SUM_EXP")
-def ExponentialsNotShifted(rows: Any, name: str) -> Any:
-    """Adds exponentials of the elements themselves, which overflow in FLOAT32."""
-    return np.log(np.exp(rows).astype(np.float32).sum(-1))
-
-
-@reductions("of", "LOG_SUM")
-def LogarithmOfEachTerm(rows: Any, name: str) -> Any:
-    return np.log(rows).sum(-1)
-
-
-@reductions("of", "ARGMAX", "ARGMIN")
+@plants("of", OtherReduction, functions=("ARGMAX", "ARGMIN"))
 def LastOfEqualElements(rows: Any, name: str) -> Any:
     find = np.argmax if name == "ARGMAX" else np.argmin
     return rows.shape[-1] - 1 - find(rows[..., ::-1], -1)
@@ -257,18 +186,17 @@ class OtherNormalization(WrongValues, abstract=True):
 
     families = ("mean_variance",)
 
-    def found(self, desc: Any, arrays: Arrays) -> Arrays:
+    def found(self, desc: Any, arrays: Arrays) -> Any:
         if desc.fused_activation is not None:
             return {}
-        with np.errstate(all="ignore"):
-            given = {
-                key: as_numbers(array, desc.input_tensor.data_type).astype(np.float64) for key, array in arrays.items()
-            }
-            x = given["input_tensor"]
-            axes = self.axes(self.together(desc), x.ndim)
-            found = self.divided(x - self.mean(x, axes, desc), x, axes, desc)
-            scale, bias = given.get("scale_tensor", np.array(1.0)), given.get("bias_tensor", np.array(0.0))
-            return {"output_tensor": rounded(self.scaled(found, scale, bias), desc)}
+        given = wide(desc, arrays)
+        x = given["input_tensor"]
+        axes = self.axes(self.together(desc), x.ndim)
+        found = away = x - self.mean(x, axes, desc)
+        if self.is_divided(desc):
+            found = away / self.root(self.variance(x, away, axes), desc.epsilon)
+        scale, bias = given.get("scale_tensor", np.array(1.0)), given.get("bias_tensor", np.array(0.0))
+        return self.scaled(found, scale, bias)
 
     def together(self, desc: Any) -> tuple[int, ...]:
         """The axes along which elements are taken together."""
@@ -283,93 +211,61 @@ class OtherNormalization(WrongValues, abstract=True):
         """What is taken from every element."""
         return x.mean(axes, keepdims=True) if getattr(desc, "use_mean", True) else 0.0
 
-    def divided(self, away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-        """How far elements are from their mean, over the root of the variance."""
-        variance = (away * away).mean(axes, keepdims=True)
-        return away / np.sqrt(variance + desc.epsilon) if is_divided(desc) else away
+    def variance(self, x: Any, away: Any, axes: tuple[int, ...]) -> Any:
+        return (away * away).mean(axes, keepdims=True)
+
+    def root(self, variance: Any, epsilon: float) -> Any:
+        return np.sqrt(variance + epsilon)
+
+    def is_divided(self, desc: Any) -> bool:
+        return bool(desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance)
 
     def scaled(self, found: Any, scale: Any, bias: Any) -> Any:
         return found * scale + bias
 
 
-def is_divided(desc: Any) -> bool:
-    return bool(desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance)
+plants("together", OtherNormalization, has=("cross_channel",)).each(
+    ChannelsNeverCrossed=lambda: (2, 3),
+    BatchCrossedToo=fault(
+        lambda desc: (0, 1, 2, 3) if desc.cross_channel else (2, 3), "Takes all images of a batch together."
+    ),
+)
+
+plants("axes", OtherNormalization).each(
+    NormalizedAlongTheAxisBefore=lambda axes: tuple({max(axis - 1, 0) for axis in axes}),
+    NormalizedOverTheImage=fault(
+        lambda rank: tuple(range(max(rank - 2, 0), rank)),
+        "Along the last two dimensions whatever Axes are, as an instance is normalized.",
+    ),
+)
+
+plants("mean", OtherNormalization, has=("use_mean",)).each(
+    MeanAlwaysTaken=fault(lambda x, axes: x.mean(axes, keepdims=True), "Takes the mean away without UseMean too."),
+    MeanNeverTaken=lambda: 0.0,
+)
+
+plants("root", OtherNormalization).each(
+    EpsilonOutsideTheRoot=lambda variance, epsilon: np.sqrt(variance) + epsilon,
+    EpsilonIgnored=lambda variance: np.sqrt(variance),
+)
 
 
-def normalizations(step: str, *has: str) -> Callable[[Callable[..., Any]], type[Mutant]]:
-    """With the attributes that it shows in."""
-    return plants(step, OtherNormalization, **({"has": has} if has else {}))
-
-
-@normalizations("together", "cross_channel")
-def ChannelsNeverCrossed(desc: Any) -> tuple[int, ...]:
-    return (2, 3)
-
-
-@normalizations("together", "cross_channel")
-def BatchCrossedToo(desc: Any) -> tuple[int, ...]:
-    """Takes all images of a batch together."""
-    return (0, 1, 2, 3) if desc.cross_channel else (2, 3)
-
-
-@normalizations("axes")
-def NormalizedAlongTheAxisBefore(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    return tuple({max(axis - 1, 0) for axis in axes})
-
-
-@normalizations("axes")
-def NormalizedOverTheImage(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """Along the last two dimensions whatever Axes are, as an instance is normalized."""
-    return tuple(range(max(rank - 2, 0), rank))
-
-
-@normalizations("mean", "use_mean")
-def MeanAlwaysTaken(x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    """Takes the mean away without UseMean too."""
-    return x.mean(axes, keepdims=True)
-
-
-@normalizations("mean", "use_mean")
-def MeanNeverTaken(x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    return 0.0
-
-
-@normalizations("divided")
-def EpsilonOutsideTheRoot(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    root = np.sqrt((away * away).mean(axes, keepdims=True))
-    return away / (root + desc.epsilon) if is_divided(desc) else away
-
-
-@normalizations("divided")
-def EpsilonIgnored(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    return away / np.sqrt((away * away).mean(axes, keepdims=True)) if is_divided(desc) else away
-
-
-@normalizations("divided")
-def VarianceUnbiased(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
+@plants("variance", OtherNormalization)
+def VarianceUnbiased(away: Any, axes: tuple[int, ...]) -> Any:
     """Divides by one less than the number of elements, as of a sample."""
-    count = max(np.prod([x.shape[axis] for axis in axes]) - 1, 1)
-    variance = (away * away).sum(axes, keepdims=True) / count
-    return away / np.sqrt(variance + desc.epsilon) if is_divided(desc) else away
+    count = max(np.prod([away.shape[axis] for axis in axes]) - 1, 1)
+    return (away * away).sum(axes, keepdims=True) / count
 
 
-@normalizations("divided")
-def VarianceAlwaysNormalized(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    """Divides without NormalizeVariance too."""
-    return away / np.sqrt((away * away).mean(axes, keepdims=True) + desc.epsilon)
-
-
-@normalizations("divided")
-def VarianceAroundZero(away: Any, x: Any, axes: tuple[int, ...], desc: Any) -> Any:
-    """Takes the mean of the squares of the elements themselves."""
-    return away / np.sqrt((x * x).mean(axes, keepdims=True) + desc.epsilon) if is_divided(desc) else away
-
-
-@normalizations("scaled")
-def BiasBeforeScale(found: Any, scale: Any, bias: Any) -> Any:
-    return (found + bias) * scale
-
-
-@normalizations("scaled")
-def NormalizedNotScaled(found: Any, scale: Any, bias: Any) -> Any:
-    return found + bias
+plants("is_divided", OtherNormalization).each(
+    VarianceAlwaysNormalized=fault(lambda: True, "Divides without NormalizeVariance too."),
+)
+plants("variance", OtherNormalization).each(
+    VarianceAroundZero=fault(
+        lambda x, axes: (x * x).mean(axes, keepdims=True), "Takes the mean of the squares of the elements themselves."
+    ),
+)
+plants("scaled", OtherNormalization).each(
+    BiasBeforeScale=lambda found, scale, bias: (found + bias) * scale,
+    NormalizedNotScaled=lambda found, bias: found + bias,
+)

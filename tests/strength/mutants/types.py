@@ -9,10 +9,18 @@ from msgspec.structs import replace
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import slots, with_tensors
-from dml_conformance.spec.registry import operators, rules_of, spec_of
+from dml_conformance.spec.registry import rules_of, spec_of
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import decide
-from strength.mutants.base import GATHERS, RejectsValid, WrongDecision, least_total, plants, tensors, with_named_type
+from strength.mutants.base import (
+    GATHERS,
+    RejectsValid,
+    WrongDecision,
+    least_total,
+    plants,
+    rows_of,
+    with_named_type,
+)
 
 
 class AcceptsUint4(WrongDecision):
@@ -21,13 +29,10 @@ class AcceptsUint4(WrongDecision):
     rules = ("data-types",)
     also = ("value-data-type", "min-max-data-type")  # where the type beside a number is another than the tensors'
 
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        table = operators()[operator].table_at(level) or {}
-        takes = any(
-            {DataType.UINT8, DataType.UINT4} & set(row.data_types) == {DataType.UINT8} for row in table.values()
-        )
-        return takes and super().shows_at(operator, level)
+    @staticmethod
+    def where(operator: str, level: Level) -> bool:
+        rows = rows_of(operator, level).values()
+        return any({DataType.UINT8, DataType.UINT4} & set(row.data_types) == {DataType.UINT8} for row in rows)
 
     def seen(self, desc: Any) -> Any:
         return super().seen(with_named_type(desc, DataType.UINT4, DataType.UINT8))
@@ -65,16 +70,14 @@ def ConvertsDataTypes(desc: Any) -> Any:
     return with_tensors(desc, changed)
 
 
-class RejectsInt8(RejectsValid):
+def _has_int8(operator: str, level: Level) -> bool:
+    return any(DataType.INT8 in row.data_types for row in rows_of(operator, level).values())
+
+
+@plants("tensor_refused", RejectsValid, where=_has_int8)
+def RejectsInt8(tensor: TensorDesc) -> bool:
     """Has no 8-bit integers of a sign."""
-
-    @classmethod
-    def shows_at(cls, operator: str, level: Level) -> bool:
-        table = operators()[operator].table_at(level) or {}
-        return any(DataType.INT8 in row.data_types for row in table.values()) and super().shows_at(operator, level)
-
-    def refused(self, desc: Any) -> bool:
-        return any(tensor.data_type is DataType.INT8 for _, tensor in tensors(desc))
+    return tensor.data_type is DataType.INT8
 
 
 @plants("refused", RejectsValid, since="3_0", families=GATHERS)
