@@ -328,6 +328,7 @@ def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypa
     monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
     monkeypatch.setattr(command, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
+    (tmp_path / "strength.md").write_text("<!-- figures -->\n\n\n<!-- end -->\n", encoding="utf-8")
     (tmp_path / "record.json").write_bytes(msgspec.json.encode(Record(suite_version(), {}, {}, (), {})))
     for operator, mutants, plantings in (("TILE", 9, 9), ("JOIN", 11, 20)):
         code, _ = run("--record", "--operator", operator)

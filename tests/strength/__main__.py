@@ -19,7 +19,7 @@ from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
 from strength.measure import EVERY_FAMILY, Plan, measure
 from strength.score import PROMISED, Record, Score, go_on
-from strength.show import as_markdown, as_text, cells, details, headers
+from strength.show import as_text, cells, details, headers, with_figures
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
 RECORD = PAGE.parent / "measured" / "strength.json"
@@ -111,7 +111,7 @@ def strength(
         record = Record.of(score) if before is None else before + Record.of(score, before.operators)
         RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
         record.totals().save()
-        PAGE.write_text(as_markdown(record), encoding="utf-8")
+        PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), record), encoding="utf-8")
     if details_file is not None:
         details_file.write(details(score))
     raise SystemExit(0 if score.keeps_promises else 1)

@@ -1,7 +1,8 @@
-"""A score as text, as the page docs/strength.md, and as a row for each wrong backend."""
+"""A score as text, as the figures of the page docs/strength.md, and as a row for each wrong backend."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 
@@ -11,60 +12,7 @@ from strength.measure import BY_RULE
 from strength.mutants import FAMILIES
 from strength.score import PROMISED, Record, Score, ScoreRow, SurvivorRecord
 
-TITLE = "# How strong the suite is"
-
-_INTRODUCTION = """
-A suite that finds nothing says little, unless it would have found something. So it is run on backends that are wrong on
-purpose. Each is the reference with one fault; it is *killed* where a case fails. What is counted is a *planting*: one
-wrong backend at one operator and one feature level, where its fault can show. A planting counts as killed by a budget
-only if it is killed with every seed tried.
-
-Two kinds of wrong backends are used. Some are made by hand, after bugs that implementations have had or could have
-(`tests/strength/mutants`, a module a family). The others follow from the registry of rules
-(`tests/strength/rule_mutants.py`), so that a new operator has its own without a line written for it:
-
-* one *forgets* the rule: it accepts what this rule alone refuses;
-* one *loosens* it: it accepts that only where the descriptor is one step from a valid one, so it is wrong by one;
-* one *over-applies* it: it refuses what is valid and one step from breaking this rule alone. Of all steps by which that
-  could be, it is the one by which the fewest of a few hundred valid descriptors are refused.
-
-A step is the smallest change of one field, or the next table of the feature levels (`tests/strength/steps.py`).
-For the rules of execution, what it means to forget or to overdo one is among the backends made by hand.
-
-## How to read the tables
-
-Under a budget's name stands what its campaign kills, as a share of the plantings.
-
-`python tests/strength --operator GATHER --level 6_4 --details -` has a row for each wrong backend: its fault, the share
-of its plantings that each phase kills of what those before it left, and its *witness*, the smallest failing case that
-shrinking led to. What fails only now and then, or after other cases, does not shrink.
-
-`python tests/strength --record --workers 2` measures the score and writes it down (`docs/measured/strength.json`), with
-this page and the totals that certificates show (`conformance/strength.json`). With `--operator`, which may be repeated,
-it adds operators that are not on record yet; with `--outcomes FILE` what was interrupted goes on. A score is out of
-date when the version of the suite, a rule, a wrong backend or the cases have changed; a test tells.
-"""
-
-_LIMITS = """
-## Coverage of the specification
-
-`python tests/strength --coverage` counts what the examples, boundaries and sweep of the standard budget reach, at
-each operator and level: every rule broken or left open, where it can be broken alone; valid descriptors; every rule of
-execution; every data type with every dimension count, and both with packed, padded and permuted outputs (an output of
-one dimension with packed ones); an output whose dimensions interleave; every index type with every pattern of indices.
-What there is to reach follows from the tables and rules. A gap fails the tests.
-
-## What this does not show
-
-* The score on record is that of the newest level, where every operator and rule is; `--level` measures another. What
-  is wrong at one level alone is found where a campaign executes that level, or a sample of it.
-* Every wrong backend is the reference with one fault. Two faults may hide each other, and a fault nobody thought of is
-  not among them.
-* Backends that end their process, hang or take all memory are not here: they are run in processes of their own.
-* Each phase is run on a fresh backend: what one kept from the phase before is not there.
-* A real race depends on timing; here it is played, by a backend that now and then is late.
-* What is derived is derived from the rules as this project states them. A rule that is missing has no wrong backend.
-"""
+FIGURES = re.compile("(?<=<!-- figures -->\n\n).*?(?=\n<!-- end -->)", re.DOTALL)
 
 
 def as_text(score: Score) -> list[str]:
@@ -89,8 +37,13 @@ def cells(score: Score, row: ScoreRow) -> list[str]:
     return [row.name, str(row.mutants), *_numbers(score, row)]
 
 
+def with_figures(page: str, record: Record) -> str:
+    """The page docs/strength.md with what is on record in the place of its figures."""
+    return FIGURES.sub(lambda _: as_markdown(record), page)
+
+
 def as_markdown(record: Record) -> str:
-    """The whole page: totals."""
+    """The figures of the page: totals."""
     total = record.total
     rows = [
         [budget, f"{killed:,}", f"{total.plantings:,}", f"{killed / total.plantings:.2%}", f"{PROMISED[budget]:.0%}"]
@@ -100,7 +53,7 @@ def as_markdown(record: Record) -> str:
         f"Suite version {record.suite_version}, {total.mutants} wrong backends, {len(record.operators)} operators, "
         f"feature level {HIGHEST.label}, seed 0."
     )
-    parts = [TITLE, _INTRODUCTION.strip(), "## Score", about]
+    parts = ["## Score", about]
     parts += _table(["budget", "killed", "of", "share", "promised"], rows)
     families = [
         [
@@ -113,7 +66,7 @@ def as_markdown(record: Record) -> str:
         for name, row in record.families.items()
     ]
     parts += ["## Families", *_table(["family", "backends", "plantings", *total.killed, "faults"], families)]
-    parts += ["## Survivors", *_survivors(record), "## Left out", *_left_out(record), _LIMITS.strip()]
+    parts += ["## Survivors", *_survivors(record), "## Left out", *_left_out(record)]
     return "\n\n".join(parts) + "\n"
 
 
