@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from itertools import islice
@@ -18,7 +19,7 @@ from strength import score as score_module
 from strength.__main__ import strength
 from strength.coverage import Coverage, gaps
 from strength.measure import BY_RULE, EVERY_FAMILY, Kill, Outcome, Plan, Planted, measure, measure_at, planted
-from strength.mutants import MUTANTS, Mutant
+from strength.mutants import MUTANTS
 from strength.mutants.memory import LastElementUnwritten
 from strength.mutants.shapes import RepeatsElements
 from strength.rule_mutants import (
@@ -37,6 +38,7 @@ from strength.score import PROMISED, Record, Score, behaviour_digest, go_on
 from strength.steps import steps
 from strength.streams import Streams
 
+from dml_conformance.backends.base import Backend
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance import strength as totals_module
 from dml_conformance.conformance.campaign.budget import BUDGETS
@@ -82,16 +84,19 @@ def test_the_streams_are_the_cases_of_a_campaign(seed: int) -> None:
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("mutant", [LastElementUnwritten, lambda: Forgets("TILE.repeats")])
-def test_a_campaign_needs_as_many_cases(mutant: type[Mutant]) -> None:
+@pytest.mark.parametrize(
+    ("name", "family", "make"),
+    [
+        ("LastElementUnwritten", "memory", LastElementUnwritten),
+        ("forgets TILE.repeats", BY_RULE, lambda: Forgets("TILE.repeats")),
+    ],
+)
+def test_a_campaign_needs_as_many_cases(name: str, family: str, make: Callable[[], Backend]) -> None:
     """The number that is measured is that of the first failing record of a campaign."""
-    level = HIGHEST
-    engine = Engine(Judge(mutant(), "mutant"), ["TILE"], [level], QUICK, 0)
+    engine = Engine(Judge(make(), "mutant"), ["TILE"], [HIGHEST], QUICK, 0)
     failing = next(n for n, record in enumerate(records_left(engine), 1) if record.verdict in NOT_CONFORMANT)
-    name = getattr(mutant, "__name__", "")
-    plan = Plan(("TILE",), (level,), budgets=("quick",), with_witnesses=False)
-    name = "forgets TILE.repeats" if name == "<lambda>" else name
-    (outcome,) = (o for o in measure_at(plan, ("TILE", level)) if o.mutant == name)
+    plan = Plan(("TILE",), (HIGHEST,), (family,), ("quick",), with_witnesses=False)
+    (outcome,) = (o for o in measure_at(plan, ("TILE", HIGHEST)) if o.mutant == name)
     assert [kill and kill.number for kill in outcome.kills["quick"]] == [failing]
 
 
