@@ -323,7 +323,7 @@ class Judge:
         if (
             judged.rule in _OF_LAYOUT
             and judged.verdict in (Verdict.FAIL, Verdict.CRASH)
-            and (tally_of(self.backend) == lost and pending.needed <= MOST_REBOUND and self._fails_packed(pending))
+            and (tally_of(self.backend) == lost and pending.needed <= MOST_REBOUND and self.fails_packed(pending))
         ):
             judged = judged._replace(rule=f"{pending.case.operator}.values")
         is_beside = judged.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
@@ -336,7 +336,7 @@ class Judge:
         needed = needed_placement(pending.placement, fails)
         return judged._replace(rule=BINDING, reason=f"{judged.reason}, only {needed}") if needed else judged
 
-    def _fails_packed(self, pending: Pending) -> bool:
+    def fails_packed(self, pending: Pending) -> bool:
         """Whether a case that failed does so with packed tensors of their own, too."""
         case = pending.case
         packed = {slot.key: TensorDesc.of(slot.tensor.data_type, slot.tensor.sizes) for slot in slots(case.desc)}

@@ -100,6 +100,10 @@ class SharingJudge(Judge):
             SharedReference.known[id(desc)] = Executed(desc, digest_of(inputs), found)
         return self._prepared.expected
 
+    def fails_packed(self, pending: Pending) -> bool:
+        """Not asked: it is another case, and a kill does not depend on the rule that is blamed."""
+        return False
+
     def errors(self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> None:
         """Nothing: it takes a fifth of the time, and a kill does not depend on it."""
 
