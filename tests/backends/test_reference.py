@@ -1,11 +1,7 @@
-"""The reference backend: it agrees with a second, slow one, with itself under rewriting, and with the validator."""
+"""The reference backend: it agrees with a second, slow one, and with the validator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from itertools import chain
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,12 +12,12 @@ from generated_cases import INPUTS, NAMES, Case, Generator, bound, broken, check
 from msgspec.structs import replace
 
 from dml_conformance.backends import reference
-from dml_conformance.backends.base import Backend, Binding, Timed
+from dml_conformance.backends.base import Binding, Timed
 from dml_conformance.backends.reference import Expectation, ReferenceBackend, expected_output
 from dml_conformance.backends.reference.movement import positions
 from dml_conformance.spec.datatypes import ALL, INDEX_TYPES, UP_TO_64_BIT_NO_FLOAT64, DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.registry import operators, spec_of
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import MAX_ELEMENTS, TensorDesc
 from dml_conformance.spec.validator import Outcome, decide
@@ -49,8 +45,8 @@ def flat(result: Expectation) -> tuple[list[int], list[bool]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_agrees_with_the_slow_reference(name: str) -> None:
-    generator = Generator(name)
-    for _ in range(1500):
+    generator, opened = Generator(name), 0
+    for _ in range(1000):
         case = generator.case(name)
         expected = slow.expected_output(case.desc, case.inputs)
         result = expected_output(case.desc, case.inputs)[OUTPUT]
@@ -58,7 +54,8 @@ def test_agrees_with_the_slow_reference(name: str) -> None:
         values, left_open = flat(result)
         assert left_open == expected.open, case
         assert [None if is_open else v for v, is_open in zip(values, left_open, strict=True)] == expected.elements, case
-        check_execution(BACKEND, case)
+        opened += check_execution(BACKEND, case)
+    assert opened > 300 or name == "TILE"
 
 
 def test_generated_cases_cover_every_kind() -> None:
@@ -79,13 +76,6 @@ def test_tiles_of_long_rows(strides: Sizes | None, output_strides: Sizes | None)
     output = TensorDesc.of(DataType.UINT64, (6, 450), output_strides)
     case = made(TileDesc(source, output, (2, 3)), range(450))
     assert run(case) == slow.expected_output(case.desc, case.inputs).elements
-
-
-def test_open_elements_hold_an_element_of_the_input() -> None:
-    generator = Generator("open")
-    names = ["GATHER", "GATHER_ELEMENTS", "GATHER_ND1"]
-    cases = (generator.case(generator.random.choice(names), HIGHEST, indices="wild") for _ in range(300))
-    assert sum(check_execution(BACKEND, case) for case in cases) > 300
 
 
 def test_inputs_may_be_read_only() -> None:
@@ -177,184 +167,6 @@ def test_a_broadcast_input_is_never_written_out_in_full() -> None:
         assert run(case) == [77] * 3
 
 
-# --- metamorphic properties
-
-
-def test_tiling_twice_is_tiling_by_the_product() -> None:
-    generator = Generator("tile twice")
-    for _ in range(200):
-        rank = generator.random.randint(1, 8)
-        kind = generator.random.choice(sorted(UP_TO_64_BIT_NO_FLOAT64))
-        sizes, first, second = generator.sizes(rank, 6), generator.sizes(rank, 6), generator.sizes(rank, 4)
-        source = generator.tensor(kind, sizes)
-        middle = generator.tensor(kind, tuple(map(prod, zip(sizes, first, strict=True))), output=True)
-        output = generator.tensor(kind, tuple(map(prod, zip(middle.sizes, second, strict=True))), output=True)
-        elements = [generator.random.getrandbits(64) for _ in range(source.element_count)]
-        once = made(TileDesc(source, output, tuple(map(prod, zip(first, second, strict=True)))), elements)
-        step = run(made(TileDesc(source, middle, first), elements))
-        assert run(made(TileDesc(middle, output, second), step)) == run(once)
-
-
-def test_identity_indices_give_back_the_input() -> None:
-    generator = Generator("identity")
-    for _ in range(200):
-        rank = generator.random.randint(2, 8)
-        kind, index_kind = generator.random.choice(sorted(ALL)), generator.random.choice(sorted(INDEX_TYPES))
-        sizes, axis = generator.sizes(rank), generator.random.randrange(rank)
-        output = generator.tensor(kind, sizes, output=True)
-        source = generator.tensor(kind, sizes, output=True)  # a layout that gives each element a place of its own
-        elements = [generator.random.getrandbits(8 * kind.size) for _ in range(source.element_count)]
-        row = generator.tensor(index_kind, (*(1,) * (rank - 1), sizes[axis]), output=True)
-        cases = [made(GatherDesc(source, row, output, axis, 1), elements, range(sizes[axis]))]
-        along = generator.tensor(index_kind, sizes, output=True)
-        coordinates = list(slow.walk(sizes))
-        cases.append(made(GatherElementsDesc(source, along, output, axis), elements, [c[axis] for c in coordinates]))
-        lead = generator.random.randint(1, rank - 1)
-        short = (1,) * lead + sizes[lead:]
-        if short == sizes:
-            tuples = generator.tensor(index_kind, (*(1,) * (lead - 1), *sizes[lead:], rank - lead), output=True)
-            desc = GatherNdDesc(source, tuples, output, rank - lead, rank - lead + 1)
-            cases.append(made(desc, elements, [x for c in coordinates for x in c[lead:]]))
-        for case in cases:
-            assert run(case) == elements
-
-
-def test_gather_is_gather_nd_where_they_overlap() -> None:
-    generator = Generator("overlap nd")
-    for _ in range(200):
-        rank, count = generator.random.randint(2, 8), generator.random.randint(1, 5)
-        sizes = (1, *generator.sizes(rank - 1))
-        kind, index_kind = generator.random.choice(sorted(ALL)), generator.random.choice(sorted(INDEX_TYPES))
-        source = generator.tensor(kind, sizes)
-        output = generator.tensor(kind, (1, count, *sizes[2:]), output=True)
-        row, column = (
-            generator.tensor(index_kind, (1,) * (rank - len(shape)) + shape, output=True)
-            for shape in ((count,), (count, 1))
-        )
-        elements = [generator.random.getrandbits(64) for _ in range(source.element_count)]
-        indices = [generator.random.randrange(sizes[1]) for _ in range(count)]
-        gathered = run(made(GatherDesc(source, row, output, 1, 1), elements, indices))
-        assert run(made(GatherNdDesc(source, column, output, rank - 1, 2), elements, indices)) == gathered
-        assert run(made(GatherNd1Desc(source, column, output, rank - 1, 2, 0), elements, indices)) == gathered
-
-
-def test_gather_is_gather_elements_where_they_overlap() -> None:
-    generator = Generator("overlap elements")
-    for _ in range(200):
-        rank, count = generator.random.randint(1, 8), generator.random.randint(1, 5)
-        axis, sizes = generator.random.randrange(rank), generator.sizes(rank)
-        kind, index_kind = generator.random.choice(sorted(ALL)), generator.random.choice(sorted(INDEX_TYPES))
-        source = generator.tensor(kind, sizes)
-        output = generator.tensor(kind, (*sizes[:axis], count, *sizes[axis + 1 :]), output=True)
-        row = generator.tensor(index_kind, (1,) * (rank - 1) + (count,), output=True)
-        spread = generator.tensor(index_kind, output.sizes, output=True)
-        elements = [generator.random.getrandbits(64) for _ in range(source.element_count)]
-        indices = [generator.random.randrange(sizes[axis]) for _ in range(count)]
-        everywhere = [indices[c[axis]] for c in slow.walk(spread.sizes)]
-        gathered = run(made(GatherDesc(source, row, output, axis, 1), elements, indices))
-        assert run(made(GatherElementsDesc(source, spread, output, axis), elements, everywhere)) == gathered
-
-
-def test_batches_are_gather_nd_one_by_one() -> None:
-    generator = Generator("batches")
-    for _ in range(100):
-        batches, rank = generator.random.randint(1, 4), generator.random.randint(3, 7)
-        sizes, coordinates = generator.sizes(rank - 1, 24), generator.random.randint(1, rank - 1)
-        index = (2, coordinates)
-        together = GatherNd1Desc(
-            TensorDesc.of(DataType.UINT16, (batches, *sizes)),
-            TensorDesc.of(DataType.INT32, (*(1,) * (rank - 3), batches, *index)),
-            TensorDesc.of(DataType.UINT16, (*(1,) * (coordinates - 1), batches, 2, *sizes[coordinates:])),
-            rank,
-            3,
-            1,
-        )
-        one = GatherNdDesc(
-            TensorDesc.of(DataType.UINT16, (1, *sizes)),
-            TensorDesc.of(DataType.INT32, (*(1,) * (rank - 2), *index)),
-            TensorDesc.of(DataType.UINT16, (*(1,) * coordinates, 2, *sizes[coordinates:])),
-            rank - 1,
-            2,
-        )
-        blocks = [[generator.random.getrandbits(16) for _ in range(prod(sizes))] for _ in range(batches)]
-        tuples = [
-            [generator.random.randrange(sizes[n % coordinates]) for n in range(prod(index))] for _ in range(batches)
-        ]
-        each = [run(made(one, block, chosen)) for block, chosen in zip(blocks, tuples, strict=True)]
-        assert run(made(together, chain(*blocks), chain(*tuples))) == list(chain(*each))
-
-
-def logical(case: Case, name: str) -> list[int]:
-    """The elements of an input tensor, as bit patterns in row-major order."""
-    memory = slow.Memory(bytes(case.inputs[name].view), getattr(case.desc, name))
-    return [int.from_bytes(memory.element(c), "little") for c in slow.walk(getattr(case.desc, name).sizes)]
-
-
-def with_tensors(case: Case, change: Callable[[str, TensorDesc], TensorDesc]) -> Case:
-    """The same elements in tensors that `change` gives for each name."""
-    names = [name for name in (*INPUTS, OUTPUT) if hasattr(case.desc, name)]
-    desc = replace(case.desc, **{name: change(name, getattr(case.desc, name)) for name in names})
-    return Case(desc, case.level, {name: bound(getattr(desc, name), logical(case, name)) for name in case.inputs})
-
-
-def test_result_does_not_depend_on_layout() -> None:
-    generator = Generator("layout")
-
-    def other_layout(name: str, tensor: TensorDesc) -> TensorDesc:
-        return generator.tensor(tensor.data_type, tensor.sizes, output=True)
-
-    def packed(name: str, tensor: TensorDesc) -> TensorDesc:
-        return TensorDesc.of(tensor.data_type, tensor.sizes)
-
-    for _ in range(500):
-        case = generator.case(indices="any-sign")
-        result = run(case)
-        assert run(with_tensors(case, other_layout)) == result
-        assert run(with_tensors(case, packed), b"\0") == result
-
-
-def test_result_does_not_depend_on_the_type_of_the_bits() -> None:
-    generator = Generator("types")
-    for _ in range(300):
-        case = generator.case(level=HIGHEST, indices="any-sign")
-        table = operators()[case.desc.operator].table_at(case.level)
-        assert table is not None
-        kinds = [kind for kind in table["InputTensor"].data_types if kind.size == case.desc.input_tensor.data_type.size]
-
-        def retyped(name: str, tensor: TensorDesc, kind: DataType) -> TensorDesc:
-            return tensor if name == "indices_tensor" else replace(tensor, data_type=kind)
-
-        results = [run(with_tensors(case, partial(retyped, kind=kind))) for kind in kinds]
-        assert len(results) >= 2
-        assert all(result == results[0] for result in results)
-
-
-def test_negative_indices_count_from_the_end() -> None:
-    generator, negative = Generator("negative"), 0
-    for _ in range(300):
-        case = generator.case(
-            generator.random.choice(["GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1"]), HIGHEST
-        )
-        tensor = generator.tensor(
-            generator.random.choice([DataType.INT32, DataType.INT64]), case.desc.indices_tensor.sizes, output=True
-        )
-        desc = replace(case.desc, indices_tensor=tensor)
-        rule = spec_of(desc).index
-        assert rule is not None
-        limits = rule.limits(desc)
-        sizes = [limits[c[-1]] if len(limits) > 1 else limits[0] for c in slow.walk(tensor.sizes)]
-        plain = [generator.random.randrange(size) for size in sizes]
-        signed = [n - size if generator.random.random() < 0.5 else n for n, size in zip(plain, sizes, strict=True)]
-        negative += signed != plain
-        inputs = dict(case.inputs)
-        results = [
-            run(Case(desc, HIGHEST, {**inputs, "indices_tensor": bound(tensor, numbers)}))
-            for numbers in (plain, signed)
-        ]
-        assert results[0] == results[1]
-    assert negative > 100
-
-
 # --- decisions
 
 
@@ -386,12 +198,6 @@ def base() -> dict[str, Any]:
         "GATHER_ND1": GatherNd1Desc(source, tuples, output, 3, 3, 1),
         "TILE": TileDesc(source, replace(output, sizes=(1, 4, 3, 4), total_tensor_size_in_bytes=192), (1, 2, 1, 1)),
     }
-
-
-def with_tensor(name: str, tensor: str, **fields: Any) -> Any:
-    """The valid descriptor of an operator with some fields of one tensor changed."""
-    desc = base()[name]
-    return replace(desc, **{tensor: replace(getattr(desc, tensor), **fields)})
 
 
 def open_batches(indices: tuple[int, ...], output: tuple[int, ...], *counts: int) -> GatherNd1Desc:
@@ -462,19 +268,14 @@ def test_what_is_timed_is_computed_each_time_and_a_repetition_is_not(monkeypatch
     for again in (replace(case.desc), case.desc):  # an equal descriptor may have another zero
         BACKEND.execute(again, case.level, case.inputs, outputs)
     assert len(computed) == 3
-    BACKEND.time_execution(case.desc, case.level, case.inputs, outputs, 4)
+    seconds = BACKEND.time_execution(case.desc, case.level, case.inputs, outputs, 4)
     assert len(computed) == 3 + 4
+    assert len(seconds) == 4
+    assert min(seconds) > 0
 
 
 def test_times_itself() -> None:
-    backend: Backend = BACKEND
-    assert isinstance(backend, Timed)
-    case = Generator("timed").case("TILE", HIGHEST)
-    output = slow.bind(case.desc.output_tensor, b"\xa5")
-    seconds = backend.time_execution(case.desc, case.level, case.inputs, {OUTPUT: output}, 3)
-    assert len(seconds) == 3
-    assert min(seconds) > 0
-    assert slow.read_output(case.desc, output) == run(case)
-    copies = backend.time_copy(1 << 16, 4)
+    assert isinstance(BACKEND, Timed)
+    copies = BACKEND.time_copy(1 << 16, 4)
     assert len(copies) == 4
     assert min(copies) > 0
