@@ -15,6 +15,7 @@ from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.field_kinds import ScaleBias, Size2d
 from dml_conformance.spec.operators.attention import MASK_TYPE
 from dml_conformance.spec.operators.reduce import FUNCTION
+from dml_conformance.spec.registry import operators
 from dml_conformance.strategies.builders._fused import activation
 
 INF, NAN = math.inf, math.nan
@@ -162,21 +163,71 @@ def added(a: Any, b: Any, by: float, zero: int | None, kind: Any = U8) -> tuple[
 
 
 def fused(name: str, *attributes: float, **sum_: Any) -> tuple[str, dict[str, Any]]:
-    members = [f for f in described_fields(f"ACTIVATION_{name}") if not f.is_tensor]
+    members = [field for field in operators()[f"ACTIVATION_{name}"].fields if not field.is_tensor]
     chosen = activation(f"ACTIVATION_{name}", **{f.attribute: x for f, x in zip(members, attributes, strict=True)})
     return "ELEMENT_WISE_ADD1", {**sum_, "fused_activation": chosen}
 
 
-def described_fields(name: str) -> Any:
-    from dml_conformance.spec.registry import operators
-
-    return operators()[name].fields
-
-
 TWO_16 = {"a": F16([60000]), "b": F16([60000])}
 NEAR_16 = {"a": F16([2048]), "b": F16([1])}
-BOTH = {"input": [0, 1, 5, 6, 7, 100, 127], "min": 1, "max": 6}
 SHRUNK = I8([-128, -127, -3, -2, 2, 3, 127])
+
+# Of limits, of which those of integers are cut, those of NaN are none, and those out of order give either.
+LIMITS: list[tuple[str, Sequence[Any], list[float], float, float, list[Any], list[Any]]] = [
+    ("CLIP", (*FLOATS, I8, U8), [0, 1, 5, 6, 7, 100, 127], 1, 6, [(1, 1, 5, 6, 6, 6, 6)], [(0, 2, 4, 5, 7, 7, 7)]),
+    ("CLIP1", (*FLOATS, I64, U64), [0, 1, 5, 6, 7, 100, 127], 1, 6, [(1, 1, 5, 6, 6, 6, 6)], [(0, 2, 4, 5, 7, 7, 7)]),
+    ("CLIP", [U32], [2**31, 3], 4, 100, [(100, 4)], [(4, 3)]),
+    ("CLIP1", [U32], [2**31, 3], 4, 100, [(100, 4)], [(4, 3)]),
+    ("CLIP1", [I64], [0, 2**63 - 1], 2**53 + 1, 2**63 - 2, [(2**53 + 1, 2**63 - 2)], [(2**53, 2**63 - 1)]),
+    ("CLIP", [I32], [-5, -2, 4], -2.75, 3.5, [(-2, -2, 3)], [(-3, -3, 4)]),
+    ("THRESHOLD", [I32], [-5, -2], -2.75, INF, [(-3, -2), (-2, -2)], [(-4, -3), (-1, -1)]),
+    ("CLIP", [U8], [1, 2], -1, 3, [0, 255], []),
+    ("CLIP", [U8], [1, 2], 0, 300, [0, 255], []),
+    ("CLIP", [U8], [1, 2], NAN, 3, [0, 255], []),
+    ("CLIP", [U8], [1, 2], -INF, INF, [0, 255], []),
+    ("CLIP", (I16, F32), [0, 9], 4, 2, [2, 4], [0, 9]),
+    ("CLIP1", (I16, F32), [0, 9], 4, 2, [2, 4], [0, 9]),
+    ("CLIP", FLOATS, [NAN], -1.0, 2.0, [NAN, -1, 2], [3, -2]),
+    ("THRESHOLD", FLOATS, [NAN], 2.0, INF, [NAN, 2], [0]),
+    ("CLIP", FLOATS, [-7, 1], NAN, 0.5, [(-7, 0.5)], [(-6, 1)]),
+    ("CLIP", [F16], [0, 1, INF], 0.1, 1e6, [(0.1, 1, INF), (0.1, 1, 65504)], [(0.2, 2, NAN)]),
+    ("CLIP", [F16], [INF], 0.0, INF, [INF], [65504]),
+    ("THRESHOLD", [F16], [1], 1e6, INF, [INF, 65504], [65472]),
+]
+
+
+def limited(
+    name: str, kinds: Sequence[Any], x: list[float], low: float, high: float, right: list[Any], wrong: list[Any]
+) -> Example:
+    members = {"min": low} if name == "THRESHOLD" else {"min": low, "max": high}
+    return Example(f"ELEMENT_WISE_{name}", {"input": x, **members}, right, wrong, kinds)
+
+
+# Of gradients: the operator, kinds, what was read, the gradients, limits.
+PASSED: list[tuple[str, Sequence[Any], list[float], list[float], Sequence[float], list[Any], list[Any]]] = [
+    *(
+        (name, (I8, U64, *FLOATS), [0, 1, 2, 5, 6, 7], [3] * 6, (1, 6), [(0, 0, 3, 3, 0, 0)], [(3, 3, 0, 2, 3, 3)])
+        for name in ("CLIP_GRAD", "CLIP_GRAD1")
+    ),
+    ("CLIP_GRAD", FLOATS, [NAN, 0], [5, NAN], (-1.0, 1.0), [(0, NAN), (5, NAN)], [(NAN, 0)]),
+    ("CLIP_GRAD1", FLOATS, [NAN, 0], [5, NAN], (-1.0, 1.0), [(0, NAN), (5, NAN)], [(NAN, 0)]),
+    ("CLIP_GRAD", FLOATS, [3], [5], (NAN, 1.0), [0], [5]),
+    ("CLIP_GRAD1", FLOATS, [3], [5], (NAN, 1.0), [0], [5]),
+    # Integers at a limit with a fraction, or one that FLOAT32 has not, are open.
+    ("CLIP_GRAD", [I32], [-3, -2, 3, 4], [7] * 4, (-2.75, 3.5), [(0, 7, 7, 0), (0, 0, 0, 0)], [(7, None, None, 7)]),
+    ("CLIP_GRAD", [I64], [2**24 + 1, 2**24 + 3], [7, 7], (2.0**24, 2.0**40), [(0, 7), (7, 7)], [(None, 0)]),
+    ("RELU_GRAD", (I8, I32, *FLOATS), [0, 1, -1], [5, 6, 7], (), [(0, 6, 0)], [(5, 5, 7)]),
+    ("RELU_GRAD", [F32], [NAN, 1e-40, 1], [5, 6, NAN], (), [(5, 6, NAN), (0, 0, NAN)], [(-1, -1, 0)]),
+]
+
+
+def passed(
+    name: str, kinds: Sequence[Any], x: Any, gradient: Any, limits: Sequence[float], right: list[Any], wrong: list[Any]
+) -> Example:
+    members = dict(zip(("min", "max"), limits, strict=False))
+    room = "ACTIVATION" if name == "RELU_GRAD" else "ELEMENT_WISE"
+    return Example(f"{room}_{name}", {"input": x, "input_gradient": gradient, **members}, right, wrong, kinds)
+
 
 ELEMENT_WISE = [
     *(pair(*row) for row in PAIRS),
@@ -223,94 +274,13 @@ ELEMENT_WISE = [
         [(127, 1, None, 80, 120, None)],
     ),
     Example("ELEMENT_WISE_CONSTANT_POW", {"input": F16([-1, 1]), "exponent": 2049.0}, [(-1, 1), (1, 1)], [(2, 2)]),
-    # Limits, of which those of integers are cut, those of NaN are none, and those out of order give either.
-    *(
-        Example(
-            f"ELEMENT_WISE_{name}", BOTH, [(1, 1, 5, 6, 6, 6, 6)], [(0, 2, 4, 5, 7, 7, 7)], (I8, U8, I64, U64, F16, F32)
-        )
-        for name in ("CLIP", "CLIP1")
-    ),
-    *(
-        Example(f"ELEMENT_WISE_{name}", {"input": U32([2**31, 3]), "min": 4, "max": 100}, [(100, 4)])
-        for name in ("CLIP", "CLIP1")
-    ),
-    Example(
-        "ELEMENT_WISE_CLIP1",
-        {"input": I64([0, 2**53 + 2, 2**63 - 1]), "min": 2**53 + 1, "max": 2**63 - 2},
-        [(2**53 + 1, 2**53 + 2, 2**63 - 2)],
-        [(2**53, 2**53, 2**63 - 1)],
-    ),
-    Example("ELEMENT_WISE_CLIP", {"input": I32([-5, -2, 4]), "min": -2.75, "max": 3.5}, [(-2, -2, 3)], [(-3, -3, 4)]),
-    Example(
-        "ELEMENT_WISE_THRESHOLD", {"input": I32([-5, -2]), "min": -2.75}, [(-3, -2), (-2, -2)], [(-4, -3), (-1, -1)]
-    ),
-    *(
-        Example("ELEMENT_WISE_CLIP", {"input": U8([1, 2]), "min": low, "max": high}, [0, 255])
-        for low, high in ((-1, 3), (0, 300), (NAN, 3), (-INF, INF))
-    ),
-    *(
-        Example(f"ELEMENT_WISE_{name}", {"input": [0, 9], "min": 4, "max": 2}, [2, 4], [0, 9], (I16, F32))
-        for name in ("CLIP", "CLIP1")
-    ),
-    Example("ELEMENT_WISE_CLIP", {"input": [NAN], "min": -1.0, "max": 2.0}, [NAN, -1, 2], [3, -2], FLOATS),
-    Example("ELEMENT_WISE_THRESHOLD", {"input": [NAN], "min": 2.0}, [NAN, 2], [0], FLOATS),
-    Example("ELEMENT_WISE_CLIP", {"input": [-7, 1], "min": NAN, "max": 0.5}, [(-7, 0.5)], [(-6, 1)], FLOATS),
-    Example("ELEMENT_WISE_CLIP", {"input": F16([0, 1, INF]), "min": 0.1, "max": 1e6}, [(0.1, 1, INF), (0.1, 1, 65504)]),
-    Example("ELEMENT_WISE_CLIP", {"input": F16([INF]), "min": 0.0, "max": INF}, [INF], [65504]),
-    Example("ELEMENT_WISE_THRESHOLD", {"input": F16([1]), "min": 1e6}, [INF, 65504], [65472]),
+    *(limited(*each) for each in LIMITS),
+    *(passed(*each) for each in PASSED),
     Example(
         "ELEMENT_WISE_CLIP",
         {"input": [-4, 1, 4], "min": -1.0, "max": 6.0, "scale_bias": ScaleBias(3.0, -1.0)},
         [(-1, 2, 6)],
         [(-4, 1, 11)],
-    ),
-    *(
-        Example(
-            f"ELEMENT_WISE_CLIP_GRAD{n}",
-            {"input": [0, 1, 2, 5, 6, 7], "input_gradient": [3] * 6, "min": 1, "max": 6},
-            [(0, 0, 3, 3, 0, 0)],
-            [(3, 3, 0, 2, 3, 3)],
-            (I8, U64, *FLOATS),
-        )
-        for n in ("", "1")
-    ),
-    *(
-        Example(
-            f"ELEMENT_WISE_CLIP_GRAD{n}",
-            {"input": [NAN, 0], "input_gradient": [5, NAN], "min": -1.0, "max": 1.0},
-            [(0, NAN), (5, NAN)],
-            [(NAN, 0)],
-        )
-        for n in ("", "1")
-    ),
-    *(
-        Example(f"ELEMENT_WISE_CLIP_GRAD{n}", {"input": [3], "input_gradient": [5], "min": NAN, "max": 1.0}, [0], [5])
-        for n in ("", "1")
-    ),
-    Example(
-        "ELEMENT_WISE_CLIP_GRAD",
-        {"input": I32([-3, -2, 3, 4]), "input_gradient": I32([7] * 4), "min": -2.75, "max": 3.5},
-        [(0, 7, 7, 0), (0, 0, 0, 0)],
-        [(7, None, None, 7)],
-    ),
-    Example(
-        "ELEMENT_WISE_CLIP_GRAD",
-        {"input": I64([2**24 + 1, 2**24 + 3]), "input_gradient": I64([7, 7]), "min": 2.0**24, "max": 2.0**40},
-        [(0, 7), (7, 7)],
-        [(None, 0)],
-    ),
-    Example(
-        "ACTIVATION_RELU_GRAD",
-        {"input": [0, 1, -1], "input_gradient": [5, 6, 7]},
-        [(0, 6, 0)],
-        [(5, 5, 7)],
-        (I8, I32, *FLOATS),
-    ),
-    Example(
-        "ACTIVATION_RELU_GRAD",
-        {"input": [NAN, 1e-40, 1], "input_gradient": [5, 6, NAN]},
-        [(5, 6, NAN), (0, 0, NAN)],
-        [(-1, -1, 0)],
     ),
     # Bits and truth.
     Example(
