@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import sqlite3
@@ -16,7 +15,6 @@ import msgspec
 import pytest
 import report_data
 from report_data import plain
-from rich.console import Console
 
 from dml_conformance.reports.history.database import setup_of
 from dml_conformance.reports.model.encoded import decode_records, encode_records
@@ -36,7 +34,6 @@ from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.checks import check_campaign, check_record
 from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 from dml_conformance.reports.views.certificate import Certificate
-from dml_conformance.reports.views.console import print_summary
 from dml_conformance.reports.views.ctrf import ctrf_json
 from dml_conformance.reports.views.junit import junit_xml
 from dml_conformance.reports.views.markdown import markdown
@@ -139,19 +136,14 @@ def test_errors_count_in_the_digest_of_the_content_alone() -> None:
     assert one.digests.content != other.digests.content
 
 
-@pytest.fixture
-def without_errors(tmp_path: Path) -> Path:
-    """Results of a release that knew neither errors nor profiles."""
+def test_older_results_are_read_without_errors(tmp_path: Path) -> None:
+    """Of a release that knew neither errors nor profiles."""
     path = tmp_path / "results.sqlite"
     report_data.feed(StoreWriter(path), [plain()])
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE stream SET json = json_remove(json, '$.accuracy') WHERE part = 'campaign'")
         connection.commit()
-    return path
-
-
-def test_older_results_are_read_without_errors(without_errors: Path) -> None:
-    with Store(without_errors) as opened:
+    with Store(path) as opened:
         assert opened.campaign.accuracy == "directml"
         summary = opened.summary()
     assert summary.errors == {}
@@ -204,20 +196,10 @@ def test_errors_that_no_results_have_are_refused(changes: dict[str, Any]) -> Non
         check_record(arithmetic(errors=msgspec.structs.replace(ONE, **changes)))
 
 
-# --- the profile is one of the conditions -----------------------------------------------------------------------------
-
-
 def test_runs_under_different_profiles_are_not_the_same_conditions() -> None:
     one, other = summary_of(), summary_of(accuracy="precise")
     assert setup_of(one.campaign) != setup_of(other.campaign)
     assert CampaignReport([one, other]).unlike() == ["accuracy"]
-    assert CampaignReport([one, one]).unlike() == []
-
-
-def test_the_files_for_servers_name_the_profile() -> None:
-    summary = summary_of(accuracy="precise")
-    assert json.loads(ctrf_json(summary))["results"]["environment"]["extra"]["accuracy"] == "precise"
-    assert b'<property name="accuracy" value="precise"' in junit_xml(summary)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -243,12 +225,14 @@ def test_the_page_has_a_section_where_there_are_results_of_arithmetic() -> None:
     assert '<a href="#accuracy">' in page_of(summary_of())
 
 
-def test_it_has_none_where_there_are_none() -> None:
-    page = page_of(summary_of([arithmetic(errors=None)]))
-    assert 'id="accuracy"' not in page
-    assert "#accuracy" not in page
-    assert "ULP" not in page
-    assert accuracy_results([("one", summary_of([]))]) is None
+def test_nothing_is_shown_where_there_are_none() -> None:
+    nothing = summary_of([arithmetic(errors=None)])
+    page = page_of(nothing)
+    for text in ('id="accuracy"', "#accuracy", "ULP"):
+        assert text not in page
+    assert accuracy_results([("one", nothing)]) is None
+    assert "## Accuracy" not in markdown(nothing)
+    assert "Accuracy" not in report_data.printed(nothing)
 
 
 def test_backends_stand_side_by_side() -> None:
@@ -338,38 +322,17 @@ def test_what_needs_most_of_its_bound_comes_first() -> None:
     assert Certificate.of(summary).accuracy == summary.least_accurate() == []
 
 
-def test_the_page_of_all_operators_is_not_large() -> None:
-    names = [f"OPERATOR_{n}" for n in range(177)]
-    wide = Errors(3.0, ((4, 254),), tuple((power, 0.5 + power % 7) for power in range(-126, 128)))
-    records = [msgspec.structs.replace(record, errors=wide) for record in many(177)]
-    found = section(page_of(summary_of(records, names)))
-    assert found.count("<details>") == 178
-    assert "left out" not in found
-    assert len(found) < 1_000_000
-
-
 # --- texts ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_least_accurate_come_first() -> None:
-    assert [(operator, data_type) for operator, data_type, _ in summary_of().least_accurate()] == [
-        (EXP, "FLOAT16"), (EXP, "FLOAT32"), (SIN, "FLOAT32"),
-    ]  # fmt: skip
-
-
-def test_markdown_and_console_have_a_table_where_there_are_errors() -> None:
-    summary, nothing = summary_of(accuracy="precise"), summary_of([arithmetic(errors=None)])
-    text = markdown(summary)
+def test_markdown_console_and_files_for_servers_have_them_and_the_profile() -> None:
+    summary = summary_of(accuracy="precise")
+    first = [(operator, data_type) for operator, data_type, _ in summary.least_accurate()]
+    assert first == [(EXP, "FLOAT16"), (EXP, "FLOAT32"), (SIN, "FLOAT32")]
+    text, shown = markdown(summary), report_data.printed(summary)
     assert "bounds of profile `precise`" in text
     assert f"| {EXP} | FLOAT32 | 1,011 | 7 | 2.83 |" in text
-    assert "## Accuracy" not in markdown(nothing)
-    assert re.search(rf"{EXP} +FLOAT32 +1,011 +7 +2.83", printed(summary))
-    assert "Accuracy, largest errors first, profile precise:" in printed(summary)
-    assert "Accuracy" not in printed(nothing)
-
-
-def printed(summary: Summary) -> str:
-    console = Console(file=io.StringIO(), width=120)
-    print_summary(summary, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    assert re.search(rf"{EXP} +FLOAT32 +1,011 +7 +2.83", shown)
+    assert "Accuracy, largest errors first, profile precise:" in shown
+    assert json.loads(ctrf_json(summary))["results"]["environment"]["extra"]["accuracy"] == "precise"
+    assert b'<property name="accuracy" value="precise"' in junit_xml(summary)

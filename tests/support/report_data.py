@@ -6,6 +6,7 @@ Both are the same for the same arguments.
 
 from __future__ import annotations
 
+import io
 import random
 import shlex
 import struct
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from five_operators import FIVE
+from rich.console import Console
 
 from dml_conformance.reports.model.records import (
     Caches,
@@ -35,6 +37,7 @@ from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.views.console import print_summary
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
@@ -184,6 +187,15 @@ def stored(records: Iterable[Record], **changes: Any) -> Path:
     path = Path(mkdtemp(dir=_FOLDER.name)) / "results.sqlite"
     feed(StoreWriter(path), records, **changes)
     return path
+
+
+def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: Any) -> str:
+    """What the terminal shows of it."""
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, newline="\n")
+    print_summary(summary, Console(file=file, width=width, **options), output=output)
+    file.flush()
+    return raw.getvalue().decode(encoding)
 
 
 def report_of(records: Iterable[Record], **changes: Any) -> CampaignReport:
