@@ -92,12 +92,6 @@ def test_a_suite_for_each_cell_and_a_test_for_each_rule(root: ET.Element) -> Non
         assert sum(int(word) for word in text.replace(",", "").split() if word.isdigit()) == counted[str(name)]
 
 
-def test_the_number_of_tests_does_not_follow_the_number_of_cases() -> None:
-    record = report_data.some_sound()[0]
-    assert len(xml_of([record] * 3).findall("testsuite/testcase")) == 1
-    assert len(xml_of([record] * 300).findall("testsuite/testcase")) == 1
-
-
 def test_properties_name_backend_and_seed(root: ET.Element) -> None:
     for suite in root.findall("testsuite"):
         properties = {p.get("name"): p.get("value") for p in suite.findall("properties/property")}

@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dml_conformance.reports.model.digests import Digests
-from dml_conformance.reports.model.records import Phase, Record, Throughput, Verdict
+from dml_conformance.reports.model.records import Record, Throughput, Verdict
 from dml_conformance.reports.model.stream import ALL, StreamError
 from dml_conformance.reports.model.summary import Conformance
 from dml_conformance.reports.store import results as store
@@ -34,16 +34,14 @@ from dml_conformance.reports.store.results import (
     StoreWriter,
 )
 
+# What becomes of a file: SQL, with parameters or without, or other bytes.
+Change = str | tuple[Any, ...] | Callable[[bytes], bytes]
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("store") / "results.sqlite"
     report_data.feed(StoreWriter(path), report_data.some_faulty())
-    return path
-
-
-def written(path: Path, records: list[Record]) -> Path:
-    report_data.feed(StoreWriter(path), records)
     return path
 
 
@@ -63,21 +61,20 @@ def test_what_goes_in_comes_out(results: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, BATCH, BATCH + 1, 2 * BATCH + BLOCK])
-def test_every_number_of_records_fits_the_blocks_and_batches(tmp_path: Path, count: int) -> None:
+def test_every_number_of_records_fits_the_blocks_and_batches(count: int) -> None:
     records = [report_data.plain(case=f"{i:064x}", case_json={"number": i}) for i in range(count)]
-    with Store(written(tmp_path / "results.sqlite", records)) as opened:
+    with Store(report_data.stored(records)) as opened:
         assert list(opened.records()) == records
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_text_survives(data: st.DataObject) -> None:
     text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
     record = report_data.plain(
         rule=data.draw(text), reason=data.draw(text), pattern=data.draw(text), reproduce=data.draw(text)
     )
-    path = written(tmp_path_factory.mktemp("text") / "results.sqlite", [record])
-    with Store(path) as opened:
+    with Store(report_data.stored([record])) as opened:
         assert list(opened.records()) == [record]
         assert list(opened.records(rule=record.rule)) == [record]
 
@@ -111,19 +108,13 @@ def test_the_view_shows_records_in_words(results: Path) -> None:
     assert row == (record.case, *(str(getattr(record, trait)) for trait in TRAITS))
 
 
-def test_a_finished_run_is_one_file(results: Path) -> None:
+def test_a_finished_run_is_one_file_without_marks(results: Path) -> None:
     assert [entry.name for entry in results.parent.iterdir()] == [results.name]
     indices = {name for (name,) in asked(results, "SELECT name FROM sqlite_schema WHERE type = 'index'")}
     assert "record_by_verdict" in indices
-
-
-def test_a_running_store_can_be_read(tmp_path: Path) -> None:
-    writer = StoreWriter(tmp_path / "results.sqlite")
-    writer.start(report_data.campaign())
-    for i in range(BATCH + 1):
-        writer.record(report_data.plain(case=f"{i:064x}"))
-    assert asked(tmp_path / "results.sqlite", "SELECT count(*) FROM record") == [(BATCH,)]
-    writer.close()
+    with Store(results) as opened:
+        assert opened.marks() == ()
+    assert set(everything(results)) == {"stream", "label", "record", "body", "throughput", "sqlite_stat1"}
 
 
 def test_records_that_nobody_reads_to_their_end_are_no_error(results: Path) -> None:
@@ -195,14 +186,16 @@ def test_a_stream_starts_with_its_campaign(tmp_path: Path) -> None:
 # Files that are not ours, or no longer.
 
 
-def changed(results: Path, tmp_path: Path, sql: str, *parameters: Any) -> Path:
+def changed(results: Path, tmp_path: Path, change: Change) -> Path:
+    """A copy of the results, changed by SQL or as bytes."""
     path = tmp_path / "changed.sqlite"
+    if callable(change):
+        path.write_bytes(change(results.read_bytes()))
+        return path
     path.write_bytes(results.read_bytes())
+    sql, *parameters = (change,) if isinstance(change, str) else change
     with closing(sqlite3.connect(path)) as connection, connection:
-        if parameters:
-            connection.execute(sql, parameters)
-        else:
-            connection.executescript(sql)
+        connection.execute(sql, parameters)
     return path
 
 
@@ -211,71 +204,58 @@ def read_all(path: Path) -> None:
         list(opened.records())
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "no such file"),
-        (b"", "an SQLite file, but not one of this suite's results files"),
-        (b"hello", "not a results file"),
-        (b"{}" * 5000, "not a results file"),
-        (b"SQLite format 3\0" + b"\xff" * 4096, "not a results file"),
-        ("CREATE TABLE record (id)", "an SQLite file, but not one of this suite's"),
-    ],
-)
-def test_what_is_no_results_file_is_refused(tmp_path: Path, content: bytes | str | None, told: str) -> None:
-    path = tmp_path / "some.sqlite"
-    if isinstance(content, str):
-        asked(path, content)
-    elif content is not None:
-        path.write_bytes(content)
-    with pytest.raises(StoreError, match=rf"some\.sqlite: {told}"):
-        Store(path)
+def of_length(share: float) -> Change:
+    return lambda content: content[: int(len(content) * share)]
 
 
-@pytest.mark.parametrize("version", [SCHEMA_VERSION - 1, SCHEMA_VERSION + 1])
-def test_results_of_another_release_are_refused(results: Path, tmp_path: Path, version: int) -> None:
-    path = changed(results, tmp_path, f"PRAGMA user_version = {version}")
-    with pytest.raises(StoreError, match=rf"version {version}; this release reads version {SCHEMA_VERSION}$"):
-        Store(path)
-
-
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.9])
-def test_a_truncated_file_is_no_results(results: Path, tmp_path: Path, share: float) -> None:
-    content = results.read_bytes()
-    path = tmp_path / "short.sqlite"
-    path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreError, match=r"short\.sqlite: not a results file"):
-        read_all(path)
+NEW_BODIES = "UPDATE body SET bodies = ? WHERE block = 1"
+OTHER_FILE = "not a results file"
+RELEASE = rf"this release reads version {SCHEMA_VERSION}$"
 
 
 @pytest.mark.parametrize(
-    ("sql", "parameters"),
+    ("change", "told"),
     [
-        ("UPDATE body SET bodies = ? WHERE block = 1", (b"\0\1\2",)),
-        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[[1,2,3]]"),)),
-        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[]"),)),
-        ("UPDATE body SET bodies = ? WHERE block = 1", (zlib.compress(b"[" * 100_000),)),
-        ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE block = 1", ()),
-        ("UPDATE body SET bodies = 'text' WHERE block = 1", ()),
-        ("DELETE FROM body WHERE block = 1", ()),
-        ("DELETE FROM label WHERE text = 'fail'", ()),
-        ("UPDATE label SET text = 'perhaps' WHERE text = 'fail'", ()),
-        ("UPDATE record SET digest = zeroblob(32), phase = 'x' WHERE id = 9", ()),
-        ("UPDATE stream SET json = '{}' WHERE part = 'campaign'", ()),
-        ("DELETE FROM stream", ()),
-        ("DROP TABLE record", ()),
+        (lambda _: b"", "an SQLite file, but not one of this suite's results files"),
+        (lambda _: b"hello", OTHER_FILE),
+        (lambda _: b"{}" * 5000, OTHER_FILE),
+        (lambda _: b"SQLite format 3\0" + b"\xff" * 4096, OTHER_FILE),
+        *((of_length(share), OTHER_FILE) for share in (0.05, 0.3, 0.6, 0.9)),
+        ("PRAGMA application_id = 0", "an SQLite file, but not one of this suite's"),
+        (f"PRAGMA user_version = {SCHEMA_VERSION - 1}", f"version {SCHEMA_VERSION - 1}; {RELEASE}"),
+        (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", f"version {SCHEMA_VERSION + 1}; {RELEASE}"),
+        ((NEW_BODIES, b"\0\1\2"), ""),
+        ((NEW_BODIES, zlib.compress(b"[[1,2,3]]")), ""),
+        ((NEW_BODIES, zlib.compress(b"[]")), ""),
+        ((NEW_BODIES, zlib.compress(b"[" * 100_000)), ""),
+        ((NEW_BODIES, "text"), ""),
+        ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE block = 1", ""),
+        ("DELETE FROM body WHERE block = 1", ""),
+        ("DELETE FROM label WHERE text = 'fail'", ""),
+        ("UPDATE label SET text = 'perhaps' WHERE text = 'fail'", ""),
+        ("UPDATE record SET digest = zeroblob(32), phase = 'x' WHERE id = 9", ""),
+        ("UPDATE stream SET json = '{}' WHERE part = 'campaign'", ""),
+        ("DELETE FROM stream", ""),
+        ("DROP TABLE record", ""),
     ],
 )
-def test_damage_is_told_with_the_file(results: Path, tmp_path: Path, sql: str, parameters: tuple[Any, ...]) -> None:
-    path = changed(results, tmp_path, sql, *parameters)
-    with pytest.raises(StoreError, match=r"changed\.sqlite"):
+def test_what_is_no_results_file_or_damaged_is_told_with_the_file(
+    results: Path, tmp_path: Path, change: Change, told: str
+) -> None:
+    path = changed(results, tmp_path, change)
+    with pytest.raises(StoreError, match=rf"changed\.sqlite.*{told}"):
         read_all(path)
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"some\.sqlite: no such file"):
+        Store(tmp_path / "some.sqlite")
 
 
 def test_a_block_that_unpacks_without_end_is_refused(
     results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = changed(results, tmp_path, "UPDATE body SET bodies = ? WHERE block = 0", zlib.compress(b" " * 2_000_000))
+    path = changed(results, tmp_path, (NEW_BODIES, zlib.compress(b" " * 2_000_000)))
     monkeypatch.setattr(store, "MAX_BLOCK_BYTES", 1_000_000)
     with pytest.raises(StoreError, match="beyond all measure"):
         read_all(path)
@@ -299,8 +279,7 @@ def own(results: Path, tmp_path: Path) -> Path:
 
 def in_wal_mode(path: Path) -> None:
     """Of the file alone: its WAL was written back and removed."""
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    assert asked(path, "PRAGMA journal_mode = WAL") == [("wal",)]
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
@@ -362,33 +341,6 @@ def test_a_file_in_a_folder_that_nobody_may_write_to_is_read(own: Path) -> None:
             assert len(opened) == len(report_data.some_faulty())
     finally:
         own.parent.chmod(0o755)
-
-
-def test_every_column_has_its_value(tmp_path: Path) -> None:
-    """Each field differs from every other, so that no two can be mixed up on the way."""
-    record = Record(
-        case="ab" * 32,
-        operator="o",
-        level="l",
-        phase=Phase.SEARCH,
-        rule="ru",
-        verdict=Verdict.WAIVED,
-        expected="e",
-        answered="a",
-        reason="re",
-        data_type="d",
-        index_type="i",
-        rank=5,
-        layout="la",
-        pattern="p",
-        seconds=0.25,
-        case_json={"c": 1},
-        differences=report_data.some_faulty()[0].differences,
-        difference_count=3,
-        reproduce="rp",
-    )
-    with Store(written(tmp_path / "results.sqlite", [record])) as opened:
-        assert list(opened.records()) == [record]
 
 
 # Files that an interrupted run left.
@@ -470,9 +422,3 @@ def test_a_mark_is_committed_where_the_last_time_is_a_while_ago(
     with Store(tmp_path / "results.sqlite") as opened:
         assert [(mark.unit, mark.records) for mark in opened.marks()] == [("one", 1), ("two", 2), ("three", 2)]
     writer.close()
-
-
-def test_a_finished_file_has_no_marks(results: Path) -> None:
-    with Store(results) as opened:
-        assert opened.marks() == ()
-    assert set(everything(results)) == {"stream", "label", "record", "body", "throughput", "sqlite_stat1"}
