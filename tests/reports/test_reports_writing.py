@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -10,13 +9,14 @@ import msgspec
 import pytest
 import report_data
 
-from dml_conformance.reports.model import stream
 from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.output import reports as writing
 from dml_conformance.reports.output.folder import (
     CERTIFICATE,
+    CTRF,
     FILES,
     JUNIT,
+    MARKDOWN,
     REPORT,
     RESULTS,
     OutputError,
@@ -29,8 +29,10 @@ from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store
 from dml_conformance.reports.store.resuming import ResumeError, check_same, check_same_campaign
 from dml_conformance.reports.views.certificate import Certificate
+from dml_conformance.reports.views.ctrf import ctrf_json
 from dml_conformance.reports.views.failures import FAILURES
 from dml_conformance.reports.views.junit import junit_xml
+from dml_conformance.reports.views.markdown import markdown
 
 # The records of these tests fail, so there is the folder of failing cases, too.
 ALL = (*FILES, FAILURES)
@@ -58,90 +60,28 @@ def test_a_run_leaves_its_files_and_nothing_else(tmp_path: Path) -> None:
     assert (folder / CERTIFICATE).read_bytes() == Certificate.of(stored).to_json()
     assert (folder / JUNIT).read_bytes() == junit_xml(stored)
     assert (folder / REPORT).read_text(encoding="utf-8") == report_html(CampaignReport([stored], [folder / RESULTS]))
-    certificate = json.loads((folder / CERTIFICATE).read_bytes())
-    assert certificate["digests"]["content"] == stored.digests.content
+    assert (folder / CTRF).read_bytes() == ctrf_json(stored)
+    assert (folder / MARKDOWN).read_text(encoding="utf-8") == markdown(stored)
 
 
-def test_while_a_run_goes_on_its_folder_is_not_there(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_or_fails_before_it_begins_has_no_folder(tmp_path: Path) -> None:
     target = tmp_path / "out"
+
+    def fail() -> None:
+        with OutputFolder(target) as output:
+            ReportFolder(output)
+            raise RuntimeError("there is no backend")
+
     with OutputFolder(target) as output:
         reports = ReportFolder(output)
         reports.start(report_data.campaign())
         assert not target.exists()
         assert output.folder.parent == tmp_path
         reports.close()
-    assert names(tmp_path) == []
-
-
-def test_a_run_that_fails_before_it_begins_leaves_nothing(tmp_path: Path) -> None:
-    def run() -> None:
-        with OutputFolder(tmp_path / "out") as output:
-            ReportFolder(output)
-            raise RuntimeError("there is no backend")
-
     with pytest.raises(RuntimeError, match="there is no backend") as caught:
-        run()
+        fail()
     assert names(tmp_path) == []
     assert not hasattr(caught.value, "__notes__")
-
-
-def break_off(path: Path, *, records: int = 300) -> None:
-    """A run that has some results and does not come to its end."""
-    with OutputFolder(path) as output:
-        reports = ReportFolder(output, conditions={"seed": 1})
-        try:
-            reports.start(report_data.campaign())
-            for record in report_data.some_faulty()[:records]:
-                reports.record(record)
-            reports.mark(stream.ALL)
-            raise RuntimeError("the harness broke")
-        finally:
-            reports.close()
-
-
-def test_what_a_run_has_that_breaks_is_kept_and_nothing_is_in_its_place(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="the harness broke") as caught:
-        break_off(tmp_path / "out")
-    assert caught.value.__notes__ == ["what was judged is kept, and the same command with --resume goes on from there"]
-    assert names(tmp_path) == [".out.partial", ".out.partial.json"]
-    with pytest.raises(ResumeError, match="--resume completes it, --replace discards it and starts anew"):
-        OutputFolder(tmp_path / "out")
-    assert names(tmp_path) == [".out.partial", ".out.partial.json"]
-
-
-def test_what_was_kept_is_completed_with_the_same_reports(tmp_path: Path) -> None:
-    write_run(tmp_path / "whole")
-    with pytest.raises(RuntimeError, match="the harness broke"):
-        break_off(tmp_path / "out")
-    with OutputFolder(tmp_path / "out", resume=True) as output:
-        reports = ReportFolder(output, conditions={"seed": 1})
-        assert reports.begun.count == 300
-        assert reports.begun.units == {stream.ALL}
-        report_data.feed(reports, report_data.some_faulty())
-    for name in (CERTIFICATE, JUNIT, REPORT):
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    assert names(tmp_path) == ["out", "whole"]
-
-
-def test_other_conditions_are_refused_and_nothing_is_lost(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="the harness broke"):
-        break_off(tmp_path / "out")
-
-    def resume(conditions: dict[str, int], **changes: str) -> None:
-        with OutputFolder(tmp_path / "out", resume=True) as output:
-            reports = ReportFolder(output, conditions=conditions)
-            try:
-                reports.start(report_data.campaign(**changes))
-            finally:
-                reports.close()
-
-    with pytest.raises(ResumeError, match="seed was 1 when the run was interrupted, and is 2") as caught:
-        resume({"seed": 2})
-    assert not hasattr(caught.value, "__notes__")
-    with pytest.raises(ResumeError, match="out: budget was standard when the run was interrupted, and is full"):
-        resume({"seed": 1}, budget="full")
-    with OutputFolder(tmp_path / "out", resume=True) as output:
-        assert ReportFolder(output, conditions={"seed": 1}).begun.count == 300
 
 
 def test_what_is_nested_too_deeply_differs_or_is_damaged(tmp_path: Path) -> None:

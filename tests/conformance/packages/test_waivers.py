@@ -184,19 +184,3 @@ def test_statements_are_read(tmp_path: Path) -> None:
     assert read_toml(path, Stated) == STATED
     path.write_text(path.read_text() + '[versions]\nfirmware = "7"\n')
     assert read_toml(path, Stated).versions == {"firmware": "7"}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('vendor = "a"\nproduct = "b"\n', "the key product_version is missing"),
-        ('vendor = "a"\n\n# why\nprodukt = "b"\n', "produkt: there is no such key"),
-        ('vendor = 3\nproduct = "b"\nproduct_version = "1"\n', "vendor: expected `str`, got `int`"),
-    ],
-)
-def test_a_wrong_statement_is_told_with_its_key(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "statement.toml"
-    path.write_text(text)
-    with pytest.raises(TomlError) as caught:
-        read_toml(path, Stated)
-    assert message in str(caught.value)
