@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import report_data
 from click.testing import Result
+from hostile_outputs import SURROGATE, backend_code
 from package_support import make
 from rich.console import Console
 
@@ -33,34 +34,7 @@ from dml_conformance.reports.views.console import Progress, Steps, print_summary
 FORGED = "package: verifies. conformant"
 # A line of its own, a cursor at the line's start, an escape, what reorders, C1, DEL, NUL, line ends of Unicode.
 ACTING = f"x\n{FORGED}\r{FORGED}\x1b[2K\x1b[1G{FORGED}\u202e\x85{FORGED}\x9b31m\x7f\0\u2028{FORGED}\u2029\x0b\x0c"
-SURROGATE = "\ud800\udcff"
 ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-BACKEND = f"""
-from msgspec.structs import replace
-
-from dml_conformance.backends.base import Answer, Unsupported
-from dml_conformance.backends.reference import ReferenceBackend
-
-ACTING = {ACTING + SURROGATE!a}
-
-
-class Acting(ReferenceBackend):
-    calls = 0
-
-    def capabilities(self):
-        return replace(super().capabilities(), name=ACTING, device=ACTING, versions={{ACTING: ACTING}})
-
-    def validate(self, desc, level):
-        type(self).calls += 1
-        if self.calls % 7 == 0:
-            raise RuntimeError(ACTING)
-        if self.calls % 5 == 0:
-            raise Unsupported(ACTING)
-        answer = super().validate(desc, level)
-        return Answer(not answer.accepted, ACTING) if self.calls % 3 == 0 else answer
-"""
-
 
 SCOPE = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--in-process")
 
@@ -191,8 +165,8 @@ def test_texts_of_files_are_shown_by_name(tmp_path: Path) -> None:
 
 
 def test_what_a_backend_says_is_printed_on_lines_of_ours(tmp_path: Path) -> None:
-    (tmp_path / "acting.py").write_text(BACKEND, encoding="utf-8")
-    backend = f"{tmp_path / 'acting.py'}:Acting"
+    (tmp_path / "acting.py").write_text(backend_code(ACTING + SURROGATE), encoding="utf-8")
+    backend = f"{tmp_path / 'acting.py'}:Nasty"
     scope = ("--backend", backend, *SCOPE)
     result = invoke("certify", *scope, "--out", tmp_path / "out", codes=(1,))
     assert_harmless(result.stdout, result.stderr)
@@ -275,9 +249,8 @@ _FOUND = f"found {LONGEST_NAME + 1:,}"
 def test_a_backend_that_says_too_much_of_itself_is_refused(
     tmp_path: Path, claims: str, told: str, more: tuple[str, ...]
 ) -> None:
-    code = BACKEND.replace("name=ACTING, device=ACTING, versions={ACTING: ACTING}", claims)
-    (tmp_path / "long.py").write_text(code, encoding="utf-8")
-    result = invoke("certify", "--backend", f"{tmp_path / 'long.py'}:Acting", *more, "--out", tmp_path / "out")
+    (tmp_path / "long.py").write_text(backend_code(ACTING, claims), encoding="utf-8")
+    result = invoke("certify", "--backend", f"{tmp_path / 'long.py'}:Nasty", *more, "--out", tmp_path / "out")
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stderr.count("\n") == 1
@@ -285,9 +258,8 @@ def test_a_backend_that_says_too_much_of_itself_is_refused(
 
 
 def test_long_words_on_a_case_are_cut_where_they_enter(tmp_path: Path) -> None:
-    code = BACKEND.replace("name=ACTING, device=ACTING, versions={ACTING: ACTING}", "name='long'")
-    (tmp_path / "long.py").write_text(code.replace("ACTING = '", "ACTING = 1_000 * '"), encoding="utf-8")
-    backend = f"{tmp_path / 'long.py'}:Acting"
+    (tmp_path / "long.py").write_text(backend_code(1_000 * ACTING, "name='long'"), encoding="utf-8")
+    backend = f"{tmp_path / 'long.py'}:Nasty"
     result = invoke("certify", "--backend", backend, *SCOPE, "--cases", "10", "--out", tmp_path / "out")
     assert result.exit_code == 1
     assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 10_000_000

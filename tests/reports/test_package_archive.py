@@ -111,13 +111,13 @@ def test_archives_packed_by_hand_are_taken(tmp_path: Path, form: int) -> None:
     assert list(snapshot_of(tmp_path, packed(content)).files) == [MANIFEST]
 
 
-def header_with(change: Callable[[bytearray], None]) -> bytes:
+def header_with(change: Callable[[bytearray], None], content: bytes | None = None) -> bytes:
     """An archive whose first header was changed and adds up again."""
-    content = bytearray(tar(MANIFEST_ENTRY))
-    change(content)
-    content[148:156] = b"        "
-    content[148:156] = b"%06o\0 " % sum(content[:512])
-    return bytes(content)
+    archive = bytearray(tar(MANIFEST_ENTRY) if content is None else content)
+    change(archive)
+    archive[148:156] = b"        "
+    archive[148:156] = b"%06o\0 " % sum(archive[:512])
+    return bytes(archive)
 
 
 def put(at: int, value: bytes) -> Callable[[bytearray], None]:
@@ -222,6 +222,43 @@ def folder_with(tmp_path: Path, make: Callable[[Path], object]) -> Path:
     (package / MANIFEST).write_bytes(b"{}")
     make(package)
     return package
+
+
+def by_gnu_tar(content: bytes) -> bytes:
+    """The same files as another program packs them: with their folder, the other way round, at some time."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as source:
+        entries = [
+            entry(member.name, source.extractfile(member).read(), mtime=1_700_000_000)  # type: ignore[union-attr]
+            for member in reversed(source.getmembers())
+        ]
+    return tar(entry("package", type=tarfile.DIRTYPE), *entries, form=tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tar: packed(header_with(put(265, b"nobody"), tar)),
+        lambda tar: packed(header_with(put(136, b"14524770400\0"), tar)),
+        lambda tar: packed(header_with(put(60, b"hidden"), tar)),  # after the name
+        lambda tar: packed(header_with(put(500, b"hidden"), tar)),
+        lambda tar: packed(header_with(put(520, b"hidden"), tar)),  # after the content
+        lambda tar: packed(by_gnu_tar(tar)),
+        lambda tar: packed(tar) + (0x184D2A57).to_bytes(4, "little") + b"\6\0\0\0hidden",  # a frame that is skipped
+        lambda tar: packed(tar[:512]) + packed(tar[512:]),
+    ],
+    ids=["user", "time", "name", "header", "padding", "another program", "skipped", "two frames"],
+)
+def test_an_archive_with_content_that_nothing_uses_is_none_of_ours(
+    tmp_path: Path, change: Callable[[bytes], bytes]
+) -> None:
+    package = folder_with(tmp_path, lambda package: (package / "report.html").write_bytes(b"a page"))
+    target = io.BytesIO()
+    write_archive(package, "package", target)
+    content = zstandard.ZstdDecompressor().decompressobj().decompress(target.getvalue())
+    for name, archive, is_ours in (("ours", target.getvalue(), True), ("another", change(content), False)):
+        (tmp_path / name).mkdir()
+        snapshot = snapshot_of(tmp_path / name, archive)
+        assert (sorted(snapshot.files), snapshot.is_ours) == ([MANIFEST, "report.html"], is_ours)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes of POSIX")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from click.testing import CliRunner, Result
+import commands
+from click.testing import Result
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.reports.store.results import Store
 
 SCRIPT = "<script>alert(1)</script>"
@@ -24,46 +24,48 @@ NASTY = "".join((SCRIPT, IMAGE, ESCAPES, BIDI, XML, SURROGATE, MARKDOWN))
 # C0 and C1 controls but tab and line feed; what reorders text on a screen; what is no XML.
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
-BACKEND = f'''
+CLAIMS = "name=self.name, device=WORDS, versions={WORDS: WORDS, 'driver': FORMULAS[0]}"
+
+
+def backend_code(words: str, claims: str = CLAIMS) -> str:
+    """A module with backends that are wrong in every way that puts words of their own into the results."""
+    return f"""
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
 
-NASTY = {NASTY!a}
+WORDS = {words!a}
 FORMULAS = {FORMULAS!a}
 
 
 class Nasty(ReferenceBackend):
-    """Wrong in every way that puts words of its own into the results."""
-
-    name = NASTY
+    name = WORDS
     calls = 0
 
     def capabilities(self):
-        versions = {{NASTY: NASTY, "driver": FORMULAS[0]}}
-        return replace(super().capabilities(), name=self.name, device=NASTY, versions=versions)
+        return replace(super().capabilities(), {claims})
 
     def validate(self, desc, level):
         type(self).calls += 1
         if self.calls % 7 == 0:
-            raise RuntimeError(NASTY)
+            raise RuntimeError(WORDS)
         answer = super().validate(desc, level)
         if self.calls % 5 == 0:
-            return Answer(not answer.accepted, FORMULAS[self.calls % len(FORMULAS)] + NASTY)
+            return Answer(not answer.accepted, FORMULAS[self.calls % len(FORMULAS)] + WORDS)
         return answer
 
     def execute(self, *arguments):
         if self.calls % 3 == 0:
             raise Unsupported(FORMULAS[self.calls % len(FORMULAS)])
         if self.calls % 2 == 0:
-            raise RuntimeError(FORMULAS[self.calls % len(FORMULAS)] + NASTY)
+            raise RuntimeError(FORMULAS[self.calls % len(FORMULAS)] + WORDS)
         super().execute(*arguments)
 
 
 class Formula(Nasty):
     name = FORMULAS[0]
-'''
+"""
 
 
 class Outputs:
@@ -74,7 +76,7 @@ class Outputs:
         self.texts: dict[str, str] = {}
 
     def invoke(self, name: str, *arguments: object, codes: tuple[int, ...] = (0, 1)) -> Result:
-        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+        result = commands.invoke(*arguments)
         assert result.exit_code in codes, result.output
         self.texts[f"{name}, on the terminal"] = result.stdout + result.stderr
         return result
@@ -87,7 +89,7 @@ class Outputs:
 
 def outputs_of(folder: Path) -> Outputs:
     """Run the commands, with words that act, into a folder."""
-    (folder / "nasty.py").write_text(BACKEND, encoding="utf-8")
+    (folder / "nasty.py").write_text(backend_code(NASTY), encoding="utf-8")
     found = Outputs(folder)
     scope = ("--operator", "TILE", "--operator", "GATHER", "--level", "3_0", "--budget", "quick", "--in-process")
     for name in ("Nasty", "Formula"):
