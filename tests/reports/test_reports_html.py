@@ -168,7 +168,7 @@ def hostile(record: Record) -> Record:
         index_type=SCRIPT,
         layout=SCRIPT,
         pattern=SCRIPT,
-        reproduce=f"'{SCRIPT}",
+        reproduce=f"'{SCRIPT}x\x07y",
         case_json={"type": SCRIPT, "desc": {SCRIPT: SCRIPT}, "data": [SCRIPT]},
         differences=(difference,),
         difference_count=1,
@@ -181,7 +181,12 @@ def test_nothing_from_outside_becomes_markup(count: int, tmp_path: Path) -> None
     row = msgspec.structs.replace(report_data.throughputs()[0], shape=SCRIPT, data_type=SCRIPT, operator=SCRIPT)
     records = [hostile(plain(verdict)) for verdict in Verdict]
     opened = plain(Verdict.OBSERVED, rule="GATHER.leading-index-sizes", expected="UNSPECIFIED", reason="\x1b[31m")
-    names = {"name": f'"{SCRIPT}', "device": SCRIPT, "versions": {SCRIPT: SCRIPT}, "enforces": [SCRIPT, "execution"]}
+    names = {
+        "name": f'"{SCRIPT}',
+        "device": f"{SCRIPT}\x08\u2066",
+        "versions": {SCRIPT: SCRIPT},
+        "enforces": [SCRIPT, "execution"],
+    }
     harmful = {"statement": SCRIPT, "erratum": SCRIPT, "source": "javascript:alert(1)"}
     changes: dict[str, object] = dict.fromkeys(("budget", "suite_version", "started"), SCRIPT)
     changes |= {"environment": {SCRIPT: SCRIPT}, "backend": report_data.backend(**names)}
@@ -201,7 +206,8 @@ def test_nothing_from_outside_becomes_markup(count: int, tmp_path: Path) -> None
     assert not [attributes for _, attributes, _ in page.elements if any(n.startswith("on") for n in attributes)]
     assert {attributes["href"][:1] for attributes, _ in page.all("a")} == {"#"}
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
-    assert r"\x00\u202e\u2066" in text
+    for shown in (r"\x00\u202e\u2066", r"x\x07y", r"\x08\u2066"):
+        assert shown in text
 
 
 # No network.
