@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import msgspec
 import pytest
 import report_data
 from report_data import plain
 
+from dml_conformance.conformance.judge.blame import SettledStream
+from dml_conformance.conformance.packages.waivers import Waivers
 from dml_conformance.reports.model.digests import Digests
+from dml_conformance.reports.model.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.model.records import JUDGED_PHASES, Ending, Phase, Record, Verdict
-from dml_conformance.reports.model.stream import FanOut, StreamError
+from dml_conformance.reports.model.stream import Consumer, FanOut, StreamError
 from dml_conformance.reports.model.summary import (
     MAX_REASONS,
     OTHER_REASONS,
@@ -23,6 +27,8 @@ from dml_conformance.reports.model.summary import (
     Summary,
     failure_kind,
 )
+from dml_conformance.reports.package.forms import Waiver
+from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.spec.rules import Category
 
 ONE_CELL = {"operators": ("GATHER",), "levels": ("3_0",)}
@@ -343,3 +349,59 @@ def test_an_ending_says_whether_the_run_was_stopped() -> None:
     FanOut(summary).finish(Ending.now("\udcff"))
     assert summary.why_incomplete()[0].endswith("\\udcff.")
     assert (stopped.complete, stopped.reason) == (False, "out of disk")
+
+
+# Records that another process wrote down: every consumer makes of them what it makes of the records themselves.
+
+
+class Plain(Consumer):
+    """A consumer that asks for whole records."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def record(self, record: Record | EncodedRecord) -> None:
+        self.records.append(record.whole())
+
+
+def test_an_encoded_record_is_the_record_and_its_traits_hold_nothing_long() -> None:
+    records = [*report_data.some_sound(), *report_data.some_faulty()]
+    assert {record.verdict for record in records} >= {Verdict.PASS, Verdict.FAIL, Verdict.OBSERVED}
+    assert any(record.differences for record in records)
+    for record in records:
+        whole = encode_record(record).whole()
+        assert whole == record
+        assert msgspec.json.encode(whole) == msgspec.json.encode(record)  # the case's members in their order
+        traits = encode_record(record).traits
+        assert (traits.case_json, traits.differences, traits.reproduce) == ({}, (), "")
+        assert (traits.case, traits.verdict, traits.rule) == (record.case, record.verdict, record.rule)
+
+
+def test_every_consumer_makes_the_same_of_them(tmp_path: Path) -> None:
+    """Waivers too, and of text that is no Unicode."""
+    records = [*report_data.some_sound(), *report_data.some_faulty()]
+    odd = plain(Verdict.FAIL, rule="GATHER.values", reason="bad \udcff name")
+    about = {"reason": "known", "link": "https://example.org/1", "owner": "me", "expires": "2099-01-01"}
+    waivers = Waivers([Waiver(rules=["GATHER.values"], **about)])
+    found = []
+    for encoded in (False, True):
+        path = tmp_path / f"{encoded}.sqlite"
+        whole, waived, summary = Plain(), Plain(), Summary()
+        stream = FanOut(whole, summary, StoreWriter(path), SettledStream(waivers.apply, waived))
+        stream.start(report_data.campaign())
+        for record in (*records, odd):
+            stream.record(encode_record(record) if encoded else record)
+        stream.finish(report_data.ending())
+        with Store(path) as store:
+            assert list(store.records()) == whole.records
+        found.append((whole, waived, summary, path.read_bytes()))
+    (whole, waived, summary, content), (of_encoded, also_waived, other, same) = found
+    assert whole.records[:-1] == of_encoded.records[:-1] == records
+    assert whole.records[-1].reason == of_encoded.records[-1].reason == "bad \\udcff name"
+    assert waived.records == also_waived.records
+    assert any(record.verdict is Verdict.WAIVED for record in waived.records)
+    for name in ("counts", "tests", "decisions", "accepted", "coverage", "failures", "observed", "reasons"):
+        assert getattr(summary, name) == getattr(other, name), name
+    assert summary.digests.content == other.digests.content
+    assert summary.digests.results == other.digests.results
+    assert content == same
