@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Callable
@@ -108,10 +107,6 @@ def matching(**traits: str) -> int:
     )
 
 
-def found(page: Any) -> int:
-    return int(page.text_content(".found").split()[0].replace(",", ""))
-
-
 def shown(page: Any, count: int) -> None:
     """Wait until so many cases are found."""
     page.wait_for_function(
@@ -125,23 +120,36 @@ def opened(page: Any, digest: str) -> None:
     page.wait_for_selector(f"#case-title:has-text('{digest}')")
 
 
+@pytest.fixture
+def case(show: Show, single: Path) -> Any:
+    """The page with the strided case open."""
+    page = show(single, f"#cases?case={STRIDED.case[:12]}")
+    opened(page, STRIDED.case[:12])
+    return page
+
+
+def select(page: Any, title: str, value: str) -> None:
+    """Choose a value of a filter."""
+    page.locator(".filters label", has=page.get_by_text(title, exact=True)).locator("select").select_option(value)
+
+
+def number_in(text: str) -> int:
+    """The number that a text begins with."""
+    return int(text.split()[0].replace(",", ""))
+
+
 # The list.
 
 
-def test_every_case_is_listed_and_few_rows_are_made(show: Show, single: Path) -> None:
+def test_every_case_is_listed_what_differs_first_and_few_rows_are_made(show: Show, single: Path) -> None:
     page = show(single)
-    assert found(page) == len(RECORDS)
+    assert number_in(page.text_content(".found")) == len(RECORDS)
     assert page.get_attribute(".list table", "aria-rowcount") == str(len(RECORDS) + 1)
+    assert re.search("fail|crash|timeout", page.locator(".list tbody tr .column-verdict").first.text_content())
     assert 10 < page.locator(".list tbody tr").count() < 60
     page.evaluate("document.querySelector('.list').scrollTop = 1e9")
     page.wait_for_selector(f".list tr[aria-rowindex='{len(RECORDS) + 1}']")
     assert page.locator(".list tbody tr").count() < 60
-
-
-def test_what_differs_comes_first(show: Show, single: Path) -> None:
-    page = show(single)
-    first = page.locator(".list tbody tr .column-verdict").first.text_content()
-    assert re.search("fail|crash|timeout", first)
 
 
 def unfold_families(page: Any) -> None:
@@ -166,10 +174,10 @@ def test_a_red_cell_of_the_map_opens_its_smallest_case(show: Show, single: Path)
 
 
 def test_a_family_folds_out_to_its_operators_and_in_again(show: Show, single: Path) -> None:
+    """What is folded is no part of the page until it is opened."""
     page = show(single)
-    families = page.locator("button.family")
     before = page.locator("*").count()
-    assert families.count() > 0
+    assert page.locator("button.family").count() > 0
     unfold_families(page)
     operators = set(page.locator(".matrix tbody.unfolded th").all_text_contents())
     assert {record.operator for record in RECORDS} >= operators > set()
@@ -178,10 +186,6 @@ def test_a_family_folds_out_to_its_operators_and_in_again(show: Show, single: Pa
     for button in page.locator("button.family[aria-expanded=true]").all():
         button.click()
     assert page.locator("*").count() == before
-
-
-def test_what_is_folded_is_no_part_of_the_page_until_it_is_opened(show: Show, single: Path) -> None:
-    page = show(single)
     place = page.locator(".every-operator")
     assert place.locator("table").count() == 0
     place.locator("summary").click()
@@ -211,7 +215,7 @@ def test_an_operator_has_a_view_of_all_that_is_about_it(show: Show, single: Path
     assert all("GATHER_ND1" in names.split() for names in owners)
     # On the way down its cases stay those of the operator and rule.
     link = rules.first.locator("td a").first
-    count = int(link.text_content().split()[0].replace(",", ""))
+    count = number_in(link.text_content())
     rule = rules.first.locator("th").text_content()
     link.click()
     shown(page, count)
@@ -268,7 +272,7 @@ def test_a_filter_shows_the_cases_of_its_value(
     show: Show, single: Path, title: str, value: str, traits: dict[str, str]
 ) -> None:
     page = show(single)
-    page.locator(".filters label", has=page.get_by_text(title, exact=True)).locator("select").select_option(value)
+    select(page, title, value)
     wanted = matching(**traits)
     assert 0 < wanted < len(RECORDS)
     shown(page, wanted)
@@ -284,9 +288,7 @@ def test_filters_add_up_and_are_cleared(show: Show, single: Path) -> None:
 def test_text_finds_traits_digests_and_what_stands_in_a_case(show: Show, single: Path) -> None:
     page = show(single)
     text = page.get_by_label("Text")
-    text.fill("axis-range tile")
-    record = RECORDS[7]
-    text.fill(record.case[:12])
+    text.fill(RECORDS[7].case[:12])
     shown(page, 1)
     recipes = [recipe for r in RECORDS for recipe in (r.case_json.get("data") or {}).values()]
     seed = max((str(recipe.get("seed", "")) for recipe in recipes), key=len)
@@ -303,14 +305,10 @@ def test_text_finds_traits_digests_and_what_stands_in_a_case(show: Show, single:
 
 def test_a_heading_sorts(show: Show, single: Path) -> None:
     page = show(single)
-    page.get_by_role("button", name="Level").click()
-    page.wait_for_selector(".list th[aria-sort=ascending]")
-    first = min(record.level for record in RECORDS)
-    assert page.locator(".list tbody tr .column-level").first.text_content() == first
-    page.get_by_role("button", name="Level").click()
-    page.wait_for_selector(".list th[aria-sort=descending]")
-    last = max(record.level for record in RECORDS)
-    assert page.locator(".list tbody tr .column-level").first.text_content() == last
+    for order, level in (("ascending", min(r.level for r in RECORDS)), ("descending", max(r.level for r in RECORDS))):
+        page.get_by_role("button", name="Level").click()
+        page.wait_for_selector(f".list th[aria-sort={order}]")
+        assert page.locator(".list tbody tr .column-level").first.text_content() == level
 
 
 # Links.
@@ -320,7 +318,7 @@ def test_a_link_shows_the_same_to_whoever_gets_it(show: Show, single: Path) -> N
     page = show(single)
     page.get_by_label("Text").fill("strides")
     page.wait_for_function("location.hash === '#cases?text=strides'")
-    page.locator(".filters label", has=page.get_by_text("Verdict", exact=True)).locator("select").select_option("fail")
+    select(page, "Verdict", "fail")
     page.wait_for_function("location.hash.includes('verdict=fail')")
     page.locator(".list tbody a").nth(1).click()
     title = page.locator("#case-title").text_content()
@@ -328,7 +326,7 @@ def test_a_link_shows_the_same_to_whoever_gets_it(show: Show, single: Path) -> N
     page.wait_for_function("!document.querySelector('.found').textContent.includes('searching')")
     other = show(single, fragment)
     other.wait_for_selector("#case-title")
-    shown(other, found(page))
+    shown(other, number_in(page.text_content(".found")))
     assert other.locator("#case-title").text_content() == title
     assert other.get_by_label("Text").input_value() == "strides"
 
@@ -356,46 +354,36 @@ def test_a_case_that_the_page_has_not_is_said_to_be_elsewhere(show: Show, single
 # One case.
 
 
-def test_a_case_tells_its_rule_in_words_with_its_source(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
+def test_a_case_tells_its_rule_in_words_with_its_source(case: Any) -> None:
+    """Numbers beyond what a browser counts exactly stay exact."""
     rule = next(rule for rule in report_data.campaign().rules if rule["id"] == STRIDED.rule)
-    assert rule["statement"][1:] in page.text_content("#case")
-    assert page.get_attribute("#case a:has-text('Source')", "href") == rule["source"]
-    assert STRIDED.reason in page.text_content("#case")
+    assert rule["statement"][1:] in case.text_content("#case")
+    assert case.get_attribute("#case a:has-text('Source')", "href") == rule["source"]
+    assert STRIDED.reason in case.text_content("#case")
+    assert case.locator("#case pre").last.text_content().count(str(HUGE)) == 1
+    assert case.locator("#case td.number", has_text=str(HUGE)).count() == 1
 
 
-def test_differing_cells_are_marked_with_value_bits_and_place_in_memory(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
-    grid = page.locator("#case .grid").first
-    assert page.locator("#case .choices select").nth(1).locator("option").all_text_contents() == [
-        "[0, :, :], 1 ≠",
-        "[1, :, :], 2 ≠",
-    ]
+def test_differing_cells_are_marked_with_value_bits_and_place_in_memory(case: Any) -> None:
+    grid = case.locator("#case .grid").first
+    slices = case.locator("#case .choices select").nth(1).locator("option")
+    assert slices.all_text_contents() == ["[0, :, :], 1 ≠", "[1, :, :], 2 ≠"]
     assert grid.locator("td.differs").count() == 1
     assert grid.locator("tbody td").count() == 6
     cell = grid.locator("td.differs")
     assert cell.text_content() == "differs: 1.0≠ but got 2.0"
     # 0 * 16 + 1 * 8 + 2 * 2 elements of two bytes
     assert cell.get_attribute("title") == "[0, 1, 2], element 12 in memory, byte 24"
-    page.get_by_label("Show").select_option("bits")
+    case.get_by_label("Show").select_option("bits")
     assert cell.text_content() == "differs: 0x3c00≠ but got 0x4000"
-    page.get_by_label("Show").select_option("offset")
+    case.get_by_label("Show").select_option("offset")
     assert cell.text_content() == "differs: ≠ 12"
     assert grid.locator("td.same").first.text_content() == "0"
-    page.get_by_label("Slice").select_option("[1, :, :]")
+    case.get_by_label("Slice").select_option("[1, :, :]")
     assert grid.locator("td.differs").count() == 2
-    rows = page.locator("#case table:has(caption:has-text('differing elements')) tbody tr")
-    assert rows.nth(1).locator("th, td").all_text_contents() == [
-        "1, 0, 0",
-        "-0.0",
-        "0x8000",
-        "0.0",
-        "0x0000",
-        "16",
-        "32",
-    ]
+    rows = case.locator("#case table:has(caption:has-text('differing elements')) tbody tr")
+    told = rows.nth(1).locator("th, td").all_text_contents()
+    assert told == ["1, 0, 0", "-0.0", "0x8000", "0.0", "0x0000", "16", "32"]
     assert "open" in rows.nth(2).text_content()
 
 
@@ -429,10 +417,8 @@ def test_cells_that_were_not_recorded_are_told_from_those_that_agree(show: Show,
     assert "4 elements differ; the first 2 are recorded" in page.text_content("#case figcaption")
 
 
-def test_memory_of_a_strided_tensor_is_drawn(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
-    memory = page.locator("#case details", has_text="Memory of OutputTensor")
+def test_memory_of_a_strided_tensor_is_drawn(case: Any) -> None:
+    memory = case.locator("#case details", has_text="Memory of OutputTensor")
     memory.locator("summary").click()
     cells = memory.locator("td")
     assert cells.count() == 1 + 16 + 8 + 2 * 2  # from the first element to the last
@@ -442,34 +428,20 @@ def test_memory_of_a_strided_tensor_is_drawn(show: Show, single: Path) -> None:
     assert cells.nth(1).text_content() == "gap"
 
 
-def test_numbers_beyond_what_a_browser_counts_exactly_stay_exact(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
-    assert page.locator("#case pre").last.text_content().count(str(HUGE)) == 1
-    assert page.locator("#case td.number", has_text=str(HUGE)).count() == 1
-
-
-def test_the_line_that_reproduces_a_case_is_copied(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
-    page.locator("#case button.copy").first.click()
-    page.wait_for_selector("#case button.copy:has-text('Copied')")
-    assert page.evaluate("navigator.clipboard.readText()") == STRIDED.reproduce
-    page.get_by_role("button", name="Write it as a DxDispatch model").click()
-    page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('export-model'))")
-    words = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+def test_the_line_that_reproduces_a_case_is_copied_and_the_case_downloaded(case: Any) -> None:
+    case.locator("#case button.copy").first.click()
+    case.wait_for_selector("#case button.copy:has-text('Copied')")
+    assert case.evaluate("navigator.clipboard.readText()") == STRIDED.reproduce
+    case.get_by_role("button", name="Write it as a DxDispatch model").click()
+    case.wait_for_function("navigator.clipboard.readText().then(text => text.includes('export-model'))")
+    words = shlex.split(case.evaluate("navigator.clipboard.readText()"))
     assert json.loads(words.pop(2)) == STRIDED.case_json
     assert words == ["dml-conformance", "export-model", "--out", f"case-{STRIDED.case[:12]}"]
-    page.locator("#differences button.copy").first.click()
-    line = page.locator("#differences .command pre").first.text_content()
-    page.wait_for_function("line => navigator.clipboard.readText().then(text => text === line)", arg=line)
-
-
-def test_a_case_is_downloaded_as_it_was_recorded(show: Show, single: Path) -> None:
-    page = show(single, f"#cases?case={STRIDED.case[:12]}")
-    opened(page, STRIDED.case[:12])
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download the case").click()
+    case.locator("#differences button.copy").first.click()
+    line = case.locator("#differences .command pre").first.text_content()
+    case.wait_for_function("line => navigator.clipboard.readText().then(text => text === line)", arg=line)
+    with case.expect_download() as download:
+        case.get_by_role("button", name="Download the case").click()
     assert download.value.suggested_filename == f"case-{STRIDED.case[:12]}.json"
     assert json.loads(download.value.path().read_text()) == STRIDED.case_json
 
@@ -561,9 +533,9 @@ def test_regressions_lead_to_their_cases_and_say_what_each_campaign_made_of_them
 
 def test_a_repair_is_found_by_its_link(show: Show, compared: Path) -> None:
     page = show(compared)
-    row = page.locator("#changes tbody tr", has_text="repair").first
-    count = int(row.locator("a").text_content().replace(",", ""))
-    row.locator("a").click()
+    link = page.locator("#changes tbody tr", has_text="repair").first.locator("a")
+    count = number_in(link.text_content())
+    link.click()
     shown(page, count)
 
 
@@ -596,16 +568,11 @@ def test_what_was_computed_is_sorted_by_its_use_of_the_bound_or_by_any_heading(s
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_fits_its_window(
-    show: Show, single: Path, compared: Path, tmp_path: Path, scheme: str, width: int
-) -> None:
-    folder = Path(os.environ.get("REPORT_SCREENSHOTS", tmp_path))
-    for name, path in (("single", single), ("compared", compared)):
+def test_the_page_fits_its_window(show: Show, single: Path, compared: Path, scheme: str, width: int) -> None:
+    for path in (single, compared):
         page = show(path, color_scheme=scheme, viewport={"width": width, "height": 900})
-        page.screenshot(path=folder / f"{name}-{scheme}-{width}.png")
         page.goto(path.as_uri() + f"#cases?case={STRIDED.case[:12]}")
         opened(page, STRIDED.case[:12])
-        page.screenshot(path=folder / f"{name}-case-{scheme}-{width}.png")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
