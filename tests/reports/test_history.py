@@ -6,9 +6,7 @@ import json
 import random
 import re
 import sqlite3
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import report_data
@@ -16,14 +14,14 @@ from click.testing import Result
 from commands import invoke
 from html_page import Page
 from msgspec.structs import replace
-from report_data import plain
+from report_data import run_on
 
 from dml_conformance.reports.history import page as page_module
 from dml_conformance.reports.history.database import HistoryError, HistoryFile
 from dml_conformance.reports.history.page import MAX_PANELS, PANEL, _rate_chart
 from dml_conformance.reports.history.steps import steps
 from dml_conformance.reports.history.trends import Trend
-from dml_conformance.reports.model.records import Throughput, Verdict
+from dml_conformance.reports.model.records import Verdict
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.model.text import rate
 from dml_conformance.reports.store.results import StoreWriter
@@ -76,20 +74,6 @@ def test_steps_are_told_from_noise(values: list[float], found: list[tuple[int, b
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
-def summary_of(
-    day: int = 1, failing: int = 0, speed: float = 1.0, rows: Iterable[Throughput] | None = None, **changes: Any
-) -> Summary:
-    """Of a run on a day: ten cases, of which some fail, and what was timed."""
-    summary = Summary()
-    summary.start(report_data.campaign(**{"started": f"2025-03-{day:02}T09:30:00Z", **changes}))
-    for number in range(10):
-        summary.record(plain(Verdict.FAIL if number < failing else Verdict.PASS, case=f"{number:064x}"))
-    for row in report_data.throughputs() if rows is None else rows:
-        summary.throughput(replace(row, seconds=tuple(seconds / speed for seconds in row.seconds)))
-    summary.finish(report_data.ending())
-    return summary
-
-
 def history_of(path: Path, *summaries: Summary) -> str:
     with HistoryFile(path, create=True) as history:
         for summary in summaries:
@@ -99,23 +83,23 @@ def history_of(path: Path, *summaries: Summary) -> str:
 
 def test_a_run_is_kept_once_and_comes_back(tmp_path: Path) -> None:
     with HistoryFile(tmp_path / "h.db", create=True) as history:
-        assert history.add(summary_of(2, failing=3))
-        assert history.add(summary_of(1))
-        assert not history.add(summary_of(2, failing=3))
+        assert history.add(run_on(2, failing=3))
+        assert history.add(run_on(1))
+        assert not history.add(run_on(2, failing=3))
     with HistoryFile(tmp_path / "h.db") as history:
         ((key, runs),) = history.series().items()
     assert key == (report_data.BACKEND, "NVIDIA H100 80GB HBM3")
     assert [run.started[:10] for run in runs] == ["2025-03-01", "2025-03-02"]
     assert [run.failed("GATHER") for run in runs] == [0, 3]
     assert [run.total(Verdict.PASS) for run in runs] == [10, 7]
-    assert runs[1].digest == summary_of(2, failing=3).digests.content
+    assert runs[1].digest == run_on(2, failing=3).digests.content
     rows = {row.timing: row for row in report_data.throughputs()}
     assert runs[0].throughput == {key: row.bytes_per_second for key, row in rows.items()}
 
 
 def test_devices_are_series_of_their_own(tmp_path: Path) -> None:
-    other = summary_of(2, rows=(), backend=report_data.backend(device="other"))
-    history_of(tmp_path / "h.db", other, *(summary_of(day, rows=()) for day in (1, 3, 4)))
+    other = run_on(2, rows=(), backend=report_data.backend(device="other"))
+    history_of(tmp_path / "h.db", other, *(run_on(day, rows=()) for day in (1, 3, 4)))
     with HistoryFile(tmp_path / "h.db") as history:
         assert {device: len(runs) for (_, device), runs in history.series().items()} == {
             "NVIDIA H100 80GB HBM3": 3,
@@ -134,7 +118,7 @@ def test_what_is_no_history_is_refused(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "other.db").executescript("CREATE TABLE t (x); PRAGMA user_version = 1;")
     with pytest.raises(HistoryError, match="no history of this suite"):
         HistoryFile(tmp_path / "other.db", create=True)
-    sqlite3.connect(history_of(tmp_path / "new.db", summary_of(rows=()))).execute("PRAGMA user_version = 9")
+    sqlite3.connect(history_of(tmp_path / "new.db", run_on(rows=()))).execute("PRAGMA user_version = 9")
     with pytest.raises(HistoryError, match="version 9; this release reads 3"):
         HistoryFile(tmp_path / "new.db")
 
@@ -150,7 +134,7 @@ def call(*arguments: object) -> Result:
 def database(tmp_path: Path) -> str:
     """Ten runs; from the fifth on three cases fail, from the seventh on everything takes twice as long."""
     runs = (
-        summary_of(day, failing=3 if day >= 5 else 0, speed=0.5 if day >= 7 else 1 + day / 1000) for day in range(1, 11)
+        run_on(day, failing=3 if day >= 5 else 0, speed=0.5 if day >= 7 else 1 + day / 1000) for day in range(1, 11)
     )
     return history_of(tmp_path / "history.db", *runs)
 
@@ -174,9 +158,7 @@ def test_show_tells_where_a_figure_changed(database: str) -> None:
 def test_one_step_is_told_with_all_about_it(tmp_path: Path) -> None:
     row = report_data.throughputs()[0]
     rates = [2e9] * 7 + [3e9]
-    runs = [
-        summary_of(day, rows=[replace(row, seconds=(row.useful_bytes / rate,))]) for day, rate in enumerate(rates, 1)
-    ]
+    runs = [run_on(day, rows=[replace(row, seconds=(row.useful_bytes / rate,))]) for day, rate in enumerate(rates, 1)]
     lines = call("show", history_of(tmp_path / "h.db", *runs)).output.splitlines()
     assert lines[-1] == "run 8: GATHER +50%: FLOAT32 64 KiB warm, 2 GB/s, then 3, not yet confirmed"
 
@@ -195,15 +177,15 @@ def test_steps_that_are_sure_are_told_apart_from_those_that_are_not(tmp_path: Pa
     for day in range(1, 9):
         # Of the last one the first two runs and the last are missing, so that its step comes with its last two.
         timed = rows if day in range(3, 8) else rows[:3]
-        runs.append(summary_of(day, rows=[replace(row, seconds=(1.0 if day < 6 else 2.0,)) for row in timed]))
+        runs.append(run_on(day, rows=[replace(row, seconds=(1.0 if day < 6 else 2.0,)) for row in timed]))
     lines = call("show", history_of(tmp_path / "h.db", *runs)).output.splitlines()
     assert re.match("run 6: GATHER -50% to -50% in 3 of 4 measurements; most: .*, then [^,]*$", lines[-1])
     assert re.match("run 6: GATHER -50%: FLOAT32 4 MiB cold, .*, not yet confirmed$", lines[-2])
 
 
 def test_several_histories_are_one_and_backends_are_selected(database: str, tmp_path: Path) -> None:
-    in_both = summary_of(3, speed=1 + 3 / 1000)
-    other = history_of(tmp_path / "other.db", in_both, summary_of(11, speed=0.5))
+    in_both = run_on(3, speed=1 + 3 / 1000)
+    other = history_of(tmp_path / "other.db", in_both, run_on(11, speed=0.5))
     shown = call("show", database, other).output.splitlines()
     assert shown[0].endswith(": 11 runs")
     assert [line.split()[0] for line in shown[3:14]] == [str(n) for n in range(1, 12)]
@@ -296,7 +278,7 @@ def test_nothing_from_outside_becomes_markup(tmp_path: Path) -> None:
     }
     row = replace(report_data.throughputs()[0], data_type=script, operator=script)
     runs = [
-        summary_of(rows=[replace(row, seconds=(1.0 if day < 5 else 2.0,))], started=f"{script}{day}", **about)
+        run_on(rows=[replace(row, seconds=(1.0 if day < 5 else 2.0,))], started=f"{script}{day}", **about)
         for day in range(1, 9)
     ]
     page = Page(shown_page(history_of(tmp_path / "h.db", *runs), tmp_path))
@@ -317,7 +299,7 @@ def test_an_empty_history_and_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_runs_of_another_setup_are_said_to_be_other(tmp_path: Path) -> None:
-    history = history_of(tmp_path / "h.db", summary_of(1, seed=1), summary_of(2, failing=2, seed=2))
+    history = history_of(tmp_path / "h.db", run_on(1, seed=1), run_on(2, failing=2, seed=2))
     assert "run 2: GATHER: 0 failed, then 2 (another setup:" in call("show", history).output
 
 

@@ -182,6 +182,20 @@ def summary_of(records: Iterable[Record], **changes: Any) -> Summary:
     return summary
 
 
+def run_on(
+    day: int = 1, failing: int = 0, speed: float = 1.0, rows: Iterable[Throughput] | None = None, **changes: Any
+) -> Summary:
+    """Of a run on a day: ten cases, of which some fail, and what was timed."""
+    summary = Summary()
+    summary.start(campaign(**{"started": f"2025-03-{day:02}T09:30:00Z", **changes}))
+    for number in range(10):
+        summary.record(plain(Verdict.FAIL if number < failing else Verdict.PASS, case=f"{number:064x}"))
+    for row in throughputs() if rows is None else rows:
+        summary.throughput(msgspec.structs.replace(row, seconds=tuple(seconds / speed for seconds in row.seconds)))
+    summary.finish(ending())
+    return summary
+
+
 def stored(records: Iterable[Record], **changes: Any) -> Path:
     """The results file of the same, in a folder that is removed in the end."""
     path = Path(mkdtemp(dir=_FOLDER.name)) / "results.sqlite"

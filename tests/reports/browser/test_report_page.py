@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import report_data
 from five_operators import TileDesc
+from hostile_outputs import outputs_of, pages
 from report_data import plain
 
 from dml_conformance.reports.model.errors import Errors
@@ -509,6 +510,20 @@ def test_markup_from_outside_is_text(show: Show, tmp_path: Path) -> None:
     assert SCRIPT in page.text_content("#case")
     assert "\\u202e" in page.text_content("#case")
     assert page.locator("dd", has_text=SCRIPT).count() >= 1
+
+
+@pytest.mark.slow
+def test_nothing_of_what_comes_from_outside_runs(tmp_path: Path, show: Show) -> None:
+    """`show` sees to it that no page opens a dialog, asks for anything or says anything on the console."""
+    outputs = outputs_of(tmp_path)
+    shown = 0
+    for name, _ in pages(outputs):
+        if (outputs.folder / name).exists():
+            page = show(outputs.folder / name)
+            assert page.evaluate("document.querySelectorAll('img[onerror], [onload]').length") == 0
+            assert "alert(1)" in page.evaluate("document.documentElement.textContent"), name
+            shown += 1
+    assert shown >= 5
 
 
 # Several campaigns.

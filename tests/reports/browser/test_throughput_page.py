@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 import report_data
 from msgspec.structs import replace
-from report_data import plain
+from report_data import plain, run_on
 
 from dml_conformance.reports.history.database import HistoryFile
 from dml_conformance.reports.history.page import history_html
 from dml_conformance.reports.history.trends import Trend
-from dml_conformance.reports.model.records import Caches, Verdict
-from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.model.records import Caches, Throughput
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
 
@@ -32,28 +31,23 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve runs: from the fifth on cases of TILE fail, from the seventh on it takes twice as long."""
+    """Twelve runs: from the fifth on cases fail, from the seventh on TILE takes twice as long."""
     folder = tmp_path_factory.mktemp("history")
     with HistoryFile(folder / "history.sqlite", create=True) as kept:
         for day in range(1, 13):
-            kept.add(run_on(day))
+            kept.add(run_on(day, failing=3 if day >= 5 else 0, rows=map(slower_on(day), report_data.throughputs())))
         ((_, runs),) = kept.series().items()
     path = folder / "history.html"
     path.write_text(history_html([Trend.of(runs)]), encoding="utf-8")
     return path
 
 
-def run_on(day: int) -> Summary:
-    summary = Summary()
-    summary.start(report_data.campaign(started=f"2025-03-{day:02}T09:30:00Z"))
-    for operator in ("GATHER", "TILE"):
-        verdict = Verdict.FAIL if operator == "TILE" and day >= 5 else Verdict.PASS
-        summary.record(plain(verdict, operator=operator, rule=f"{operator}.values"))
-    for row in report_data.throughputs():
+def slower_on(day: int) -> Callable[[Throughput], Throughput]:
+    def timed(row: Throughput) -> Throughput:
         slower = 2 if row.operator == "TILE" and day >= 7 else 1 + day % 3 / 100
-        summary.throughput(replace(row, seconds=tuple(slower * seconds for seconds in row.seconds)))
-    summary.finish(report_data.ending())
-    return summary
+        return replace(row, seconds=tuple(slower * seconds for seconds in row.seconds))
+
+    return timed
 
 
 def unfolded(page: Any) -> Any:
