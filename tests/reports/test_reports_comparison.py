@@ -14,8 +14,7 @@ import report_data
 from commands import invoke
 from html_page import Page
 from msgspec.structs import replace
-from report_data import plain
-from test_reports_html import righted
+from report_data import plain, righted
 
 from dml_conformance.reports.model.records import (
     NOT_CONFORMANT,

@@ -47,7 +47,6 @@ def make(
     waivers: Iterable[Waiver] = (),
     key: Any = None,
     profile: ClaimsProfile = ClaimsProfile.FULL,
-    stated: Stated | None = STATED,
     reading: Reading = Reading.DOCUMENTED,
     operator: str = "TILE",
     accuracy: Profile = DIRECTML,
@@ -58,7 +57,7 @@ def make(
     engine = Engine(judge, (operator,), (Level.parse("3_0"),), BUDGETS["quick"], 0)
     all_waivers = Waivers(tuple(waivers))
     with OutputFolder(folder, known=PACKAGE_FILES) as output:
-        package = PackageFolder(output, profile, stated, all_waivers, key, replace=False)
+        package = PackageFolder(output, profile, STATED, all_waivers, key, replace=False)
         try:
             certify(engine, SettledStream(all_waivers.apply, package))
         finally:
@@ -73,13 +72,12 @@ def forge(
     records: Callable[[list[Record]], list[Record]] = lambda records: records,
     campaign: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     waivers: Iterable[Waiver] | None = None,
-    profile: ClaimsProfile = ClaimsProfile.FULL,
 ) -> Path:
     """A package with other records, in which everything else was made to fit them."""
     given = list(waivers or ())
     applied = Waivers(given)
     with Store(package / RESULTS) as store, OutputFolder(target, known=PACKAGE_FILES) as output:
-        forged = PackageFolder(output, profile, STATED, _Used(given), None, replace=False)
+        forged = PackageFolder(output, ClaimsProfile.FULL, STATED, _Used(given), None, replace=False)
         forged.start(campaign(store.campaign))
         for record in records(list(store.records())):
             forged.record(applied.apply(record))
