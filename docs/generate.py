@@ -6,6 +6,7 @@ python docs/generate.py --check    names what is not current, and ends with 1 if
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,10 +25,13 @@ from dml_conformance.conformance.gate import plugin
 from dml_conformance.documents.check import checks
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import Field, attribute_of
 from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
+from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS, TENSOR, TENSORS
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Role, Support
 from dml_conformance.spec.registry import families, operators, rules
+from dml_conformance.spec.structures import union_type
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -50,6 +54,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "errata.md": _errata_page(),
         REFERENCE / "page-checks.md": _page_checks_page(),
         ROOT / "docs" / "accuracy.md": _accuracy_page(),
+        ROOT / "spec" / "structures.pyi": _structures_stub(),
     }
     for name in PAGES_WITH_BLOCKS:
         page = ROOT / name
@@ -149,6 +154,57 @@ def _table_rows(spec: OperatorSpec) -> Iterator[tuple[str, ...]]:
 
 def _types(data_types: frozenset[DataType]) -> str:
     return " ".join(data_type.name for data_type in sorted(data_types))
+
+
+# --- types of descriptors -----------------------------------------------------------------------------------------
+
+STUB = '''"""Made by docs/generate.py from the facts of all operators; `structures.py` beside it says what it is for.
+
+A tensor that is not optional is typed as one that is there. Who is asked whether a descriptor is valid, as
+`Backend.validate` is, may find None where one is missing.
+"""
+
+# ruff: noqa: N801
+# fmt: off
+
+from typing import ClassVar, Literal, TypeAlias
+
+from dml_conformance.spec.descriptor import OperatorDesc
+from dml_conformance.spec.field_kinds import ScaleBias, Size2d
+from dml_conformance.spec.tensor import TensorDesc
+
+def union_type(family: str, operator: str) -> str: ...
+'''
+# Of these the stub names those that have them.
+MEMBERS = ("Axis", "InputDimensionCount", "Scales")
+
+
+def _structures_stub() -> str:
+    """The stub of `spec.structures`: a class for each structure, and the unions that are named there."""
+    unions: dict[str, list[str]] = {}
+    for name, spec in _specs():
+        shared = (member for member in MEMBERS if attribute_of(member) in spec.desc.__struct_fields__)
+        for union in (union_type(families()[name], name), *(f"With{member}" for member in shared)):
+            unions.setdefault(union, []).append(spec.desc.__name__)
+    classes = "\n".join(_stub_class(spec) for _, spec in _specs())
+    aliases = (f"{union}: TypeAlias = (\n    " + "\n    | ".join(unions[union]) + "\n)\n" for union in sorted(unions))
+    return f"{STUB}\n{classes}\n{''.join(aliases)}"
+
+
+def _stub_class(spec: OperatorSpec) -> str:
+    attributes = [f"{field.attribute}: {_annotation(field)}" for field in spec.fields]
+    body = "\n    ".join((f'operator: ClassVar[Literal["{spec.name}"]]', *attributes))
+    return f"class {spec.desc.__name__}(OperatorDesc, frozen=True):\n    {body}\n"
+
+
+def _annotation(field: Field) -> str:
+    """The type of an attribute; of a tensor or an operator, which the kinds let be None, as the facts say."""
+    of_structures = {TENSOR: "TensorDesc", TENSORS: "tuple[TensorDesc, ...]", OPERATOR: "OperatorDesc"}
+    if field.kind in of_structures:
+        return of_structures[field.kind] + (" | None" if field.optional else "")
+    if field.kind is OPERATORS:
+        return "tuple[OperatorDesc, ...]"
+    return re.sub(r"\w+\.", "", inspect.formatannotation(field.kind.python))
 
 
 # --- rules and errata ---------------------------------------------------------------------------------------------
