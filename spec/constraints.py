@@ -55,7 +55,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import Field, attribute_of, slots
+from dml_conformance.spec.descriptor import Field, OperatorDesc, attribute_of, slots
 from dml_conformance.spec.field_kinds import EnumKind
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Breach, Category, Check, Rule
@@ -184,23 +184,23 @@ def member(name: str) -> Quantity:
 _attribute = cache(attribute_of)
 
 
-def value_of(desc: Any, name: str) -> Any:
+def value_of(desc: OperatorDesc, name: str) -> Any:
     """What a member holds, by DirectML's name."""
     return getattr(desc, _attribute(name))
 
 
-def sizes_of(desc: Any, tensor: str) -> tuple[int, ...]:
+def sizes_of(desc: OperatorDesc, tensor: str) -> tuple[int, ...]:
     """The sizes of a tensor that is there."""
     sizes: tuple[int, ...] = value_of(desc, tensor).sizes
     return sizes
 
 
-def number(of: Number, desc: Any) -> float:
+def number(of: Number, desc: OperatorDesc) -> float:
     """The number itself, or what a quantity comes to."""
     return of.of(desc) if isinstance(of, Quantity) else of
 
 
-def entries_of(desc: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def entries_of(desc: OperatorDesc, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """The values of members, of arrays every entry, each with its path."""
     for name in names:
         value = value_of(desc, name)
@@ -210,13 +210,13 @@ def entries_of(desc: Any, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def leading_sizes(desc: Any, tensor: str, last: Number) -> tuple[int, ...]:
+def leading_sizes(desc: OperatorDesc, tensor: str, last: Number) -> tuple[int, ...]:
     """The sizes of a tensor before the last so many."""
     sizes = sizes_of(desc, tensor)
     return sizes[: max(len(sizes) - int(number(last, desc)), 0)]
 
 
-def _told(value: Any, of: Number | None, desc: Any) -> str:
+def _told(value: Any, of: Number | None, desc: OperatorDesc) -> str:
     """`5, InputTensor has 4 dimensions`; of a plain number the value alone."""
     return f"{value}, {of.told.format(of.of(desc))}" if isinstance(of, Quantity) else str(value)
 
@@ -252,7 +252,7 @@ def checked(
 def from_level(level: Level) -> Constraint:
     """It is there from a level on."""
 
-    def check(desc: Any, asked: Level) -> Breach | None:
+    def check(desc: OperatorDesc, asked: Level) -> Breach | None:
         return Breach("", f"level {asked}") if asked < level else None
 
     words = "introduced-in", f"the operator exists from level {level} on", f"ask for level {level} or above"
@@ -271,7 +271,7 @@ def within(
     """From `low` to `high`, which is None for no end; itself not allowed where `is_below`."""
     names = _names(fields)
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         least, most = number(low, desc), None if high is None else number(high, desc) - is_below
         return [
             Breach(where, _told(value, high, desc))
@@ -312,7 +312,7 @@ def entries(
     """As `allows` has it; with some values that it does not allow."""
     names = _names(fields)
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         return [Breach(where, str(value)) for where, value in entries_of(desc, names) if not allows(value)]
 
     words = kebab(names[0]), statement, ""
@@ -334,7 +334,7 @@ def finite(
 def distinct(field: str, **stated: Any) -> Constraint:
     """No two entries of an array are equal."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         found = value_of(desc, field)
         return [Breach(f"{field}[{n}]", f"{one}, once more") for n, one in enumerate(found) if one in found[:n]]
 
@@ -346,7 +346,7 @@ def count(fields: str | Sequence[str], quantity: Quantity, at: str = "", **state
     """Arrays with as many entries as the quantity; `at` is the member that counts them, where that is what is wrong."""
     names = _names(fields)
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         found, wanted = {name: len(value_of(desc, name)) for name in names}, number(quantity, desc)
         return [
             Breach(at or name, _told(n if at else f"{n} entries", quantity, desc))
@@ -361,7 +361,7 @@ def count(fields: str | Sequence[str], quantity: Quantity, at: str = "", **state
 def divides(field: str, *quantities: Quantity, **stated: Any) -> Constraint:
     """A member that is a divisor of quantities, which 0 is of none."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         divisor = value_of(desc, field)
         wrong = [every for every in quantities if not divisor or every.of(desc) % divisor]
         return [Breach(field, _told(divisor, every, desc)) for every in wrong]
@@ -374,7 +374,7 @@ def divides(field: str, *quantities: Quantity, **stated: Any) -> Constraint:
 def type_of(field: str, tensor: str = "OutputTensor", **stated: Any) -> Constraint:
     """A member that names the data type of a tensor."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found, wanted = value_of(desc, field), value_of(desc, tensor).data_type
         return None if found == wanted else Breach(field, f"{DataType(found).name}, {tensor} has {wanted.name}")
 
@@ -386,7 +386,7 @@ def type_of(field: str, tensor: str = "OutputTensor", **stated: Any) -> Constrai
 def enumerators(kinds: Mapping[str, EnumKind], **stated: Any) -> Constraint:
     """Members that are enumerators, which the level has."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         found = []
         for name, kind in kinds.items():
             value = value_of(desc, name)
@@ -408,7 +408,7 @@ def enumerators(kinds: Mapping[str, EnumKind], **stated: Any) -> Constraint:
 def sizes_follow(tensor: str, of: SizesOf, told: str, statement: str = "", **stated: Any) -> Constraint:
     """The sizes that a function gives, where the tensor is there; in a message they stand after `told`."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found, wanted = value_of(desc, tensor), of(desc)
         if found is None or found.sizes == wanted:
             return None
@@ -427,7 +427,7 @@ def same_sizes(tensor: str, other: str, **stated: Any) -> Constraint:
 def same_sizes_off(axis: str, tensor: str, other: str, **stated: Any) -> Constraint:
     """The sizes of another tensor in every dimension but the one that a member names."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         pairs = enumerate(zip(sizes_of(desc, tensor), sizes_of(desc, other), strict=True))
         return [
             Breach(f"{tensor}.Sizes[{d}]", f"{size}, {other} has {wanted}")
@@ -445,7 +445,7 @@ def broadcastable(tensor: str, to: str | SizesOf, told: str = "", **stated: Any)
     of: SizesOf = to if callable(to) else lambda desc: sizes_of(desc, to)
     told = told or f"{to} has"
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found, wanted = value_of(desc, tensor), of(desc)
         if found is None or (len(found.sizes) == len(wanted) and all(map(_is_1_or, found.sizes, wanted))):
             return None
@@ -467,7 +467,7 @@ def size_within(
     A message has the unit after the number.
     """
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         d, sizes = dimension(desc, place), sizes_of(desc, tensor)
         if number(low, desc) <= sizes[d] and (high is None or sizes[d] <= number(high, desc)):
             return None
@@ -480,7 +480,7 @@ def size_within(
     return Constraint("size_within", (tensor,), data, check, words, shapes_comparable, Category.SHAPE, stated)
 
 
-def dimension(desc: Any, place: int | str) -> int:
+def dimension(desc: OperatorDesc, place: int | str) -> int:
     """A place, or the one that a member names."""
     return int(value_of(desc, place)) if isinstance(place, str) else place
 
@@ -488,7 +488,7 @@ def dimension(desc: Any, place: int | str) -> int:
 def leading_ones(tensor: str, last: Number, **stated: Any) -> Constraint:
     """Sizes of 1 but for the last so many."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         leading = leading_sizes(desc, tensor, last)
         return Breach(f"{tensor}.Sizes", f"leading sizes {braces(leading)}") if set(leading) - {1} else None
 
@@ -499,7 +499,7 @@ def leading_ones(tensor: str, last: Number, **stated: Any) -> Constraint:
 def same_ranks(*groups: Sequence[Field], **stated: Any) -> Constraint:
     """One DimensionCount in each group of tensors; those that are null aside."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         return _unlike(desc, groups, lambda tensor: len(tensor.sizes), lambda name, count: f"{name} has {count}")
 
     def needs(operator: str) -> frozenset[str]:
@@ -512,7 +512,7 @@ def same_ranks(*groups: Sequence[Field], **stated: Any) -> Constraint:
 def same_types(*groups: Sequence[Field], **stated: Any) -> Constraint:
     """One DataType in each group of tensors; those that are null aside."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         return _unlike(desc, groups, lambda tensor: tensor.data_type, lambda name, kind: f"{name} is {kind.name}")
 
     def needs(operator: str) -> frozenset[str]:
@@ -523,7 +523,10 @@ def same_types(*groups: Sequence[Field], **stated: Any) -> Constraint:
 
 
 def _unlike(
-    desc: Any, groups: Sequence[Sequence[Field]], value: Callable[[TensorDesc], Any], say: Callable[[str, Any], str]
+    desc: OperatorDesc,
+    groups: Sequence[Sequence[Field]],
+    value: Callable[[TensorDesc], Any],
+    say: Callable[[str, Any], str],
 ) -> list[Breach]:
     """A breach for each group whose tensors have more than one value."""
     found = []
@@ -537,7 +540,7 @@ def _unlike(
 def same_type(tensor: str, other: str, **stated: Any) -> Constraint:
     """The data type of another tensor."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found, wanted = value_of(desc, tensor).data_type, value_of(desc, other).data_type
         return None if found == wanted else Breach(f"{tensor}.DataType", f"{found.name}, {other} is {wanted.name}")
 
@@ -548,7 +551,7 @@ def same_type(tensor: str, other: str, **stated: Any) -> Constraint:
 def given(*tensors: str, **stated: Any) -> Constraint:
     """Tensors that may not be null, of an array none; also where the structure lets them be."""
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         found = []
         for name in tensors:
             if value_of(desc, name) == ():
@@ -582,7 +585,7 @@ def any_of(*tensors: str, **stated: Any) -> Constraint:
 def _counted(
     tensors: tuple[str, ...], counts: tuple[int, ...], words: tuple[str, str, str], stated: Mapping[str, Any]
 ) -> Constraint:
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found = [name for name in tensors if value_of(desc, name) is not None]
         return None if len(found) in counts else Breach("", f"{in_words(found) if found else 'none'} given")
 

@@ -225,7 +225,7 @@ class OperatorSpec:
         """The tensor fields that share a DimensionCount."""
         return _grouped(self.tensor_fields, lambda field: self.ranks.get(field.name, ""))
 
-    def shapes(self, desc: Any) -> Shapes | Misfit:
+    def shapes(self, desc: OperatorDesc) -> Shapes | Misfit:
         """The sizes of every output slot that follow from a descriptor, or why none do; never raises."""
         missing = next((field for field in desc.fields if _is_missing(desc, field)), None)
         return self.shape(desc) if missing is None else Misfit(missing.name, "null")
@@ -269,12 +269,12 @@ class OperatorSpec:
         levels = sorted({level for tables in self.variants.values() for level in tables})
         return {level: _union(self.table_at(level, variant) for variant in self.variants) for level in levels}
 
-    def variant(self, desc: Any) -> str:
+    def variant(self, desc: OperatorDesc) -> str:
         """The variant whose tables hold for a descriptor; "" where there is none, or none known."""
         if "" in self.variants:
             return ""
-        kind = next(field.kind for field in self.fields if field.name == "Function")
-        return str(kind.to_json(desc.function))
+        function = next(field for field in self.fields if field.name == "Function")
+        return str(function.kind.to_json(getattr(desc, function.attribute)))
 
     def table_at(self, level: Level, variant: str | None = None) -> Table | None:
         """The newest table at or below `level`; None below the operator's introduction.
@@ -367,7 +367,7 @@ def output_sizes(*after: str, is_any: bool = False, **stated: Any) -> Constraint
     Where `is_any`, other sizes of any tensor break it. `after` has the names of rules without which it means nothing.
     """
 
-    def check(desc: Any, level: Level) -> Breach | list[Breach] | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | list[Breach] | None:
         expected = spec_of(desc).shapes(desc)
         if isinstance(expected, Misfit):
             return Breach(*expected)
@@ -386,7 +386,7 @@ def output_sizes(*after: str, is_any: bool = False, **stated: Any) -> Constraint
 def no_misfit(of: Callable[[Any], Any]) -> Check:
     """The check that a function gives something else than a Misfit."""
 
-    def check(desc: Any, level: Level) -> Breach | None:
+    def check(desc: OperatorDesc, level: Level) -> Breach | None:
         found = of(desc)
         return Breach(*found) if isinstance(found, Misfit) else None
 
@@ -442,18 +442,18 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
 def _table_rules(spec: OperatorSpec) -> tuple[Constraint, Constraint]:
     """The rules that the tables state: data types and dimension counts."""
 
-    def rows(desc: Any, level: Level) -> list[tuple[Slot, Support]]:
+    def rows(desc: OperatorDesc, level: Level) -> list[tuple[Slot, Support]]:
         table = spec.table_at(level, spec.variant(desc))
         return [] if table is None else [(slot, table[slot.field.name]) for slot in slots(desc)]
 
-    def data_types(desc: Any, level: Level) -> list[Breach] | None:
+    def data_types(desc: OperatorDesc, level: Level) -> list[Breach] | None:
         return [
             Breach(f"{slot.name}.DataType", f"{slot.tensor.data_type.name}, level {level} has {_names(row.data_types)}")
             for slot, row in rows(desc, level)
             if row.data_types and slot.tensor.data_type not in row.data_types
         ]
 
-    def dimension_counts(desc: Any, level: Level) -> list[Breach] | None:
+    def dimension_counts(desc: OperatorDesc, level: Level) -> list[Breach] | None:
         return [
             Breach(f"{slot.name}.DimensionCount", f"{len(slot.tensor.sizes)}, level {level} has {_counts(row)}")
             for slot, row in rows(desc, level)

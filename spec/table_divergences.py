@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dml_conformance.spec import structures
 from dml_conformance.spec.datatypes import UP_TO_32_BIT, DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc, Support, is_whole, slots, spec_of
@@ -34,7 +35,7 @@ def resample_grad_of_fewer_dimensions(desc: OperatorDesc) -> bool:
     return all(len(slot.tensor.sizes) <= 4 for slot in slots(desc))
 
 
-def optimizer_of_any_dimensions(desc: Any) -> bool:
+def optimizer_of_any_dimensions(desc: structures.AdamOptimizer) -> bool:
     """Sizes are right but for how many there are, and so is the step."""
     step = desc.training_step_tensor
     sizes = {slot.tensor.sizes for slot in slots(desc) if slot.tensor is not step}
@@ -42,7 +43,7 @@ def optimizer_of_any_dimensions(desc: Any) -> bool:
     return is_step and len(sizes) == 1 and {len(each) for each in (step.sizes, *sizes)} != {4}
 
 
-def filter_zero_point_as_its_scale(desc: Any) -> bool:
+def filter_zero_point_as_its_scale(desc: structures.DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC) -> bool:
     zero_point, scale = desc.filter_zero_point_tensor, desc.filter_scale_tensor
     return zero_point is not None and len(zero_point.sizes) != len(scale.sizes)
 
@@ -51,7 +52,7 @@ def quantize_dies_of_a_missing_tensor(desc: OperatorDesc) -> bool:
     return not is_whole(desc)
 
 
-def attention_without_heads(desc: Any) -> bool:
+def attention_without_heads(desc: structures.DML_MULTIHEAD_ATTENTION_OPERATOR_DESC) -> bool:
     return bool(desc.head_count == 0)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import Constraint, count, rank
-from dml_conformance.spec.descriptor import Role, descriptor_classes
+from dml_conformance.spec.descriptor import OperatorDesc, Role, descriptor_classes
 from dml_conformance.spec.operator import Misfit, inputs, no_misfit
 
 
-def uneven_array(desc: Any) -> Misfit | None:
+def uneven_array(desc: OperatorDesc) -> Misfit | None:
     """An array without one entry for each dimension of the input."""
     rank = len(inputs(desc)[0].tensor.sizes)
     for field in desc.fields:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from dml_conformance.spec.constraints import Constraint, value_of
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.operator import Misfit, OperatorSpec, ShapeFunction, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.operator import outputs as outputs_of
 from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.structures import BatchNormalization, BatchNormalizationGrad, MeanVariance
 from dml_conformance.spec.tensor import braces
 
 
-def same_sizes(desc: Any) -> Shapes | Misfit:
+def same_sizes(desc: OperatorDesc) -> Shapes | Misfit:
     """The sizes that all inputs have."""
     first, *others = inputs_of(desc)
     for slot in others:
@@ -24,12 +25,14 @@ def same_sizes(desc: Any) -> Shapes | Misfit:
     return {slot.key: first.tensor.sizes for slot in outputs_of(desc)}
 
 
-def first_sizes(desc: Any) -> Shapes:
+def first_sizes(desc: OperatorDesc) -> Shapes:
     """The sizes of the first input, whatever the others have."""
     return {slot.key: inputs_of(desc)[0].tensor.sizes for slot in outputs_of(desc)}
 
 
-def broadcast_misfit(desc: Any, names: Sequence[str]) -> Misfit | None:
+def broadcast_misfit(
+    desc: BatchNormalization | BatchNormalizationGrad | MeanVariance, names: Sequence[str]
+) -> Misfit | None:
     """The first tensor, of those that are there, of which a size is neither 1 nor InputTensor's."""
     wanted = desc.input_tensor.sizes
     for name in names:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dml_conformance.spec.constraints import Constraint, Rules, exists
-from dml_conformance.spec.descriptor import slots
+from dml_conformance.spec.constraints import Constraint, Rules, exists, value_of
+from dml_conformance.spec.descriptor import OperatorDesc, slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import spec_of
 from dml_conformance.spec.rules import Breach, Category
@@ -44,12 +44,12 @@ ALONG_AXES = frozenset({SOFTMAX, "ACTIVATION_SOFTMAX1"})
 ALONG_AXES_SINCE = Level.L6_1
 
 
-def activations(desc: Any) -> Iterator[tuple[str, Any]]:
+def activations(desc: OperatorDesc) -> Iterator[tuple[str, Any]]:
     """The activations of a descriptor, each with the path of its field."""
     if hasattr(desc, "activation_descs"):
         yield from ((f"ActivationDescs[{n}]", activation) for n, activation in enumerate(desc.activation_descs))
-    elif getattr(desc, "fused_activation", None) is not None:
-        yield "FusedActivation", desc.fused_activation
+    elif (activation := getattr(desc, "fused_activation", None)) is not None:
+        yield "FusedActivation", activation
 
 
 def fusion_rules(field: str = "FusedActivation", *, along_axes: bool = False) -> Rules:
@@ -62,7 +62,7 @@ def fusion_rules(field: str = "FusedActivation", *, along_axes: bool = False) ->
     is_optional = field == "FusedActivation"
     what = f"{field} is null, or" if is_optional else f"every one of {field} is"
 
-    def check(desc: Any, level: Level) -> list[Breach]:
+    def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         extra = ALONG_AXES if along_axes and level >= ALONG_AXES_SINCE else frozenset()
         return [breach for where, one in activations(desc) for breach in _faults(desc, where, one, level, extra)]
 
@@ -85,7 +85,7 @@ def fusion_rules(field: str = "FusedActivation", *, along_axes: bool = False) ->
     )
 
 
-def _faults(desc: Any, where: str, activation: Any, level: Level, extra: frozenset[str]) -> Iterator[Breach]:
+def _faults(desc: OperatorDesc, where: str, activation: Any, level: Level, extra: frozenset[str]) -> Iterator[Breach]:
     name = "null" if activation is None else activation.operator
     if name not in FUSIBLE | extra:
         yield Breach(where, f"{name}, which cannot be fused")
@@ -93,8 +93,8 @@ def _faults(desc: Any, where: str, activation: Any, level: Level, extra: frozens
         yield Breach(where, f"{name}, which came with {since}")
     else:
         yield from (Breach(f"{where}.{slot.name}", "not null") for slot in slots(activation))
-    if name in extra and desc.output_tensor is not None:
-        sizes = desc.output_tensor.sizes
+    if name in extra and (output := value_of(desc, "OutputTensor")) is not None:
+        sizes = output.sizes
         if name == SOFTMAX and any(size > 1 for size in sizes[:-2]):
             yield Breach(where, f"{name}, of an output with sizes {braces(sizes)}")
         yield from (
@@ -104,7 +104,7 @@ def _faults(desc: Any, where: str, activation: Any, level: Level, extra: frozens
         )
 
 
-def _steepness(desc: Any, level: Level) -> list[Breach]:
+def _steepness(desc: OperatorDesc, level: Level) -> list[Breach]:
     return [Breach(f"{where}.Steepness", str(one.steepness)) for where, one in activations(desc) if _is_flat(one)]
 
 
@@ -112,13 +112,13 @@ def _is_flat(activation: Any) -> bool:
     return getattr(activation, "operator", "") == "ACTIVATION_SOFTPLUS" and not activation.steepness >= 1.0
 
 
-def newer_activation(desc: Any) -> bool:
+def newer_activation(desc: OperatorDesc) -> bool:
     """Whether something is fused that came after the list, and has no tensors."""
     every = (one for _, one in activations(desc) if one is not None)
     return any(one.operator in NEWER and not any(slots(one)) for one in every)
 
 
-def flat_softplus(desc: Any) -> bool:
+def flat_softplus(desc: OperatorDesc) -> bool:
     """Whether a SOFTPLUS is fused whose Steepness is not at least 1."""
     return any(_is_flat(one) for _, one in activations(desc))
 

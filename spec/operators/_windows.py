@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.constraints import Constraint, Rules, above_0, count, shapes_comparable, spatial
-from dml_conformance.spec.descriptor import descriptor_classes
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes
 from dml_conformance.spec.field_kinds import UINTS
 from dml_conformance.spec.operator import Misfit, no_misfit
 from dml_conformance.spec.rules import Category
+from dml_conformance.spec.structures import AveragePooling, AveragePoolingGrad, Convolution, Fold, Pooling, PoolingGrad
 
 FIRST = 2  # of the spatial dimensions
+# What has windows of a WindowSize, and whatever has strides and padding.
+Pooled = AveragePooling | AveragePoolingGrad | Pooling | PoolingGrad
+Windowed = Pooled | Convolution | Fold
 
 
 class Window(NamedTuple):
@@ -55,12 +59,12 @@ class Window(NamedTuple):
         return (count - 1) * self.stride + self.reach - self.before - self.behind + self.added
 
 
-def arrays(desc: Any) -> Mapping[str, Sequence[int]]:
+def arrays(desc: OperatorDesc) -> Mapping[str, Sequence[int]]:
     """The arrays with an entry for each spatial dimension, by DirectML's name."""
     return {field.name: getattr(desc, field.attribute) for field in desc.fields if field.kind is UINTS}
 
 
-def windows_of(desc: Any, sizes: Sequence[int], spatial: int) -> tuple[Window, ...] | Misfit:
+def windows_of(desc: Windowed, sizes: Sequence[int], spatial: int) -> tuple[Window, ...] | Misfit:
     """What slides along each spatial dimension, or the array that has not as many entries.
 
     There are gaps, and elements are added, where the operator has an array of them.

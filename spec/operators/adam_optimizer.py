@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import checked, leading_ones, same_sizes, types_comparable, within
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators._element_wise import element_wise, first_sizes
 from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.structures import AdamOptimizer
 
 NAME = "ADAM_OPTIMIZER"
 STEP = "TrainingStepTensor"  # a group of its own
 ALIKE = ("InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")  # like InputParametersTensor
 
 
-def _step_data_type(desc: Any, level: Level) -> Breach | None:
+def _step_data_type(desc: AdamOptimizer, level: Level) -> Breach | None:
     found = desc.training_step_tensor.data_type
     return None if found is DataType.UINT32 else Breach(f"{STEP}.DataType", found.name)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of
 from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
+from dml_conformance.spec.structures import ArgReduce
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: ArgReduce) -> Shapes:
     """The input's sizes with 1 along each of Axes."""
     return {"output_tensor": tuple([1 if d in desc.axes else n for d, n in enumerate(desc.input_tensor.sizes)])}
 

@@ -21,6 +21,7 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, no_misfit, operator_spec, output_sizes
 from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.structures import Attention
 from dml_conformance.spec.tensor import braces
 
 MASK_TYPE = enumeration("DML_MULTIHEAD_ATTENTION_MASK_TYPE")
@@ -64,14 +65,14 @@ class Parts(NamedTuple):
         return self.query.batch, self.query.heads, self.query.length, self.keys
 
 
-def head_counts(desc: Any) -> dict[str, int]:
+def head_counts(desc: Attention) -> dict[str, int]:
     """How many heads query, key and value have."""
     if hasattr(desc, "head_count"):
         return dict.fromkeys("qkv", desc.head_count)
     return {"q": desc.query_head_count} | dict.fromkeys("kv", desc.key_value_head_count)
 
 
-def parts(desc: Any) -> Parts | Misfit:
+def parts(desc: Attention) -> Parts | Misfit:
     """What the inputs come to, or which of them does not fit."""
     found: dict[str, Part] = {}
     heads = head_counts(desc)
@@ -110,7 +111,7 @@ def _padded(sizes: tuple[int, ...], tensor: Any) -> tuple[int, ...]:
     return (1,) * (len(tensor.sizes) - len(sizes)) + sizes
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Attention) -> Shapes | Misfit:
     """A row of every query, and the keys and values that there are now."""
     found = parts(desc)
     if isinstance(found, Misfit):
@@ -125,7 +126,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {name: _padded(sizes[name], tensor) for name, tensor in given.items()}
 
 
-def mask_sizes(desc: Any, of: Parts) -> tuple[int, ...]:
+def mask_sizes(desc: Attention, of: Parts) -> tuple[int, ...]:
     batch = of.query.batch
     sizes: dict[int, tuple[int, ...]] = {
         MASK_TYPE.BOOLEAN: of.scores,
@@ -133,7 +134,7 @@ def mask_sizes(desc: Any, of: Parts) -> tuple[int, ...]:
         MASK_TYPE.KEY_SEQUENCE_END_START: (2, batch),
         MASK_TYPE.KEY_QUERY_SEQUENCE_LENGTH_START_END: (3 * batch + 2,),
     }
-    own: tuple[int, ...] = desc.mask_tensor.sizes
+    own = desc.mask_tensor.sizes if desc.mask_tensor else ()
     return sizes.get(desc.mask_type, own)
 
 
@@ -164,7 +165,7 @@ SIZES: dict[str, tuple[Callable[[Any, Parts], tuple[int, ...]], str]] = {
 }
 
 
-def sizes_needed(desc: Any, name: str) -> tuple[int, ...]:
+def sizes_needed(desc: Attention, name: str) -> tuple[int, ...]:
     """The sizes that a tensor has to have, of as many dimensions as it has; none where it is not there."""
     found, tensor = parts(desc), value_of(desc, name)
     if tensor is None or isinstance(found, Misfit):
@@ -172,7 +173,7 @@ def sizes_needed(desc: Any, name: str) -> tuple[int, ...]:
     return _padded(SIZES[name][0](desc, found), tensor)
 
 
-def undivided(desc: Any, level: Level | None = None) -> list[Breach]:
+def undivided(desc: Attention, level: Level | None = None) -> list[Breach]:
     """Where the elements of a row are no multiple of the heads."""
     found, heads = {name: value_of(desc, name) for name in SINGLE}, head_counts(desc)
     return [
@@ -182,16 +183,16 @@ def undivided(desc: Any, level: Level | None = None) -> list[Breach]:
     ]
 
 
-def _past_lengths(desc: Any, level: Level) -> Breach | None:
+def _past_lengths(desc: Attention, level: Level) -> Breach | None:
     return None if value_of(desc, LENGTHS) is None else Breach(LENGTHS, "given")
 
 
-def _mask_without_type(desc: Any, level: Level) -> Breach | None:
+def _mask_without_type(desc: Attention, level: Level) -> Breach | None:
     is_wrong = desc.mask_tensor is not None and desc.mask_type == MASK_TYPE.NONE
     return Breach("MaskType", "NONE, and MaskTensor is given") if is_wrong else None
 
 
-def most_of_mask(desc: Any) -> int:
+def most_of_mask(desc: Attention) -> int:
     """The most that an element of the mask may be: 1, or all keys."""
     found = parts(desc)
     return 1 if desc.mask_type == MASK_TYPE.BOOLEAN or isinstance(found, Misfit) else found.keys
@@ -246,24 +247,24 @@ SPECS = (
 )
 
 
-def heads_left_over(desc: Any) -> bool:
+def heads_left_over(desc: Attention) -> bool:
     """Whether a row of query or key has elements besides those of all heads."""
     return any(breach.where != "ValueTensor.Sizes" for breach in undivided(desc))
 
 
-def mask_type_of_any_number(desc: Any) -> bool:
+def mask_type_of_any_number(desc: Attention) -> bool:
     """Whether MaskType is no enumerator, and there is no mask, or one of a single element."""
     is_one = desc.mask_tensor is None or not set(desc.mask_tensor.sizes) - {1}
     return is_one and desc.mask_type not in MASK_TYPE._value2member_map_
 
 
-def keys_from_before_alone(desc: Any) -> bool:
+def keys_from_before_alone(desc: Attention) -> bool:
     """Whether there are keys and values from before, and no new values."""
     has_past = desc.past_key_tensor is not None and desc.past_value_tensor is not None
     return has_past and all(value_of(desc, name) is None for name, held in HOLDS.items() if "v" in held)
 
 
-def types_beside_stacked(desc: Any) -> bool:
+def types_beside_stacked(desc: Attention) -> bool:
     """Whether queries and keys are stacked, of one type with ValueTensor and OutputTensor."""
     read = [value_of(desc, name) for name, held in HOLDS.items() if held in ("v", "qk", "qkv")]
     types = {tensor.data_type for tensor in (*read, desc.output_tensor) if tensor is not None}

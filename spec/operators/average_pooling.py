@@ -4,7 +4,6 @@ windows see that slide over an image."""
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from dml_conformance.spec.constraints import RANKS_COMPARABLE, checked
 from dml_conformance.spec.levels import Level
@@ -12,10 +11,14 @@ from dml_conformance.spec.operator import Misfit, Shapes, shapes_comparable
 from dml_conformance.spec.operators._pooling import image, pooling, sizes_not_looked_at, windows
 from dml_conformance.spec.operators._windows import FIRST
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import (
+    DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC,
+    AveragePoolingGrad,
+)
 from dml_conformance.spec.tensor import TensorDesc, braces
 
 
-def gradient_shape(desc: Any) -> Shapes | Misfit:
+def gradient_shape(desc: AveragePoolingGrad) -> Shapes | Misfit:
     """Batch and channels of the input, and the output's own spatial sizes, over which as many windows slide as the
     input has elements."""
     given, found = desc.input_gradient_tensor.sizes, windows(desc)
@@ -33,7 +36,7 @@ SCALES = ("InputScaleTensor", "OutputScaleTensor")
 ZERO_POINTS = ("InputZeroPointTensor", "OutputZeroPointTensor")
 
 
-def quantization(desc: Any) -> list[tuple[str, TensorDesc]]:
+def quantization(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC) -> list[tuple[str, TensorDesc]]:
     """The scales and zero points that are there, by DirectML's name."""
     every = [
         (field.name, getattr(desc, field.attribute)) for field in desc.fields if field.name in SCALES + ZERO_POINTS
@@ -41,13 +44,13 @@ def quantization(desc: Any) -> list[tuple[str, TensorDesc]]:
     return [(name, tensor) for name, tensor in every if tensor is not None]
 
 
-def per_channel(desc: Any) -> tuple[int, ...]:
+def per_channel(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC) -> tuple[int, ...]:
     """Sizes with a number for each channel."""
     sizes = desc.input_tensor.sizes
     return (1, *sizes[1:FIRST], *(1,) * (len(sizes) - FIRST))
 
 
-def _quantization_sizes(desc: Any, level: Level) -> list[Breach]:
+def _quantization_sizes(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, level: Level) -> list[Breach]:
     wanted = per_channel(desc)
     return [
         Breach(f"{name}.Sizes", f"{braces(tensor.sizes)}, of channels {braces(wanted)}")
@@ -56,7 +59,7 @@ def _quantization_sizes(desc: Any, level: Level) -> list[Breach]:
     ]
 
 
-def _quantization_rank(desc: Any, level: Level) -> list[Breach]:
+def _quantization_rank(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, level: Level) -> list[Breach]:
     rank = len(desc.input_tensor.sizes)
     return [
         Breach(f"{name}.DimensionCount", f"{len(tensor.sizes)}, InputTensor has {rank}")
@@ -65,7 +68,7 @@ def _quantization_rank(desc: Any, level: Level) -> list[Breach]:
     ]
 
 
-def _zero_point_sizes(desc: Any, level: Level) -> list[Breach]:
+def _zero_point_sizes(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, level: Level) -> list[Breach]:
     found = dict(quantization(desc))
     pairs = [
         (name, found[name], found[scale]) for scale, name in zip(SCALES, ZERO_POINTS, strict=True) if name in found
@@ -95,8 +98,8 @@ SPECS = (
 )
 
 
-def differs_in_types(desc: Any) -> bool:
-    return bool(desc.input_tensor.data_type != desc.output_tensor.data_type)
+def differs_in_types(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC) -> bool:
+    return desc.input_tensor.data_type != desc.output_tensor.data_type
 
 
 DIVERGENCES = {

@@ -5,8 +5,7 @@ Elements less a mean, over the root of a variance, which the one is given and th
 
 from __future__ import annotations
 
-from typing import Any
-
+from dml_conformance.spec import structures
 from dml_conformance.spec.constraints import checked, sizes_of, value_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
@@ -21,12 +20,14 @@ BROADCAST = (*STATISTICS, "ScaleTensor", "BiasTensor")
 IMAGE = (2, 3)  # height and width of tensors of four dimensions
 
 
-def axes_of(desc: Any) -> tuple[int, ...]:
+def axes_of(desc: structures.BatchNormalization | structures.BatchNormalizationGrad) -> tuple[int, ...]:
     """The dimensions along which elements are taken together: those of which ScaleTensor has one."""
     return tuple(d for d, size in enumerate(desc.scale_tensor.sizes) if size == 1)
 
 
-def _alike(desc: Any, other: str, *names: str) -> Misfit | None:
+def _alike(
+    desc: structures.BatchNormalization | structures.BatchNormalizationGrad, other: str, *names: str
+) -> Misfit | None:
     """The first tensor, of those that are there, that has other sizes than another one."""
     wanted = sizes_of(desc, other)
     for name in names:
@@ -36,12 +37,12 @@ def _alike(desc: Any, other: str, *names: str) -> Misfit | None:
     return None
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: structures.DML_BATCH_NORMALIZATION_OPERATOR_DESC) -> Shapes | Misfit:
     """The input's sizes, which all others have too where theirs are not 1."""
     return broadcast_misfit(desc, BROADCAST) or {"output_tensor": desc.input_tensor.sizes}
 
 
-def training_shape(desc: Any) -> Shapes | Misfit:
+def training_shape(desc: structures.DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC) -> Shapes | Misfit:
     """The input's sizes; mean and variance have those of the scale."""
     scale = desc.scale_tensor.sizes
     return (
@@ -52,7 +53,7 @@ def training_shape(desc: Any) -> Shapes | Misfit:
     )
 
 
-def gradient_shape(desc: Any) -> Shapes | Misfit:
+def gradient_shape(desc: structures.BatchNormalizationGrad) -> Shapes | Misfit:
     """The input's sizes; the gradients of scale and bias have those of the scale."""
     scale = desc.scale_tensor.sizes
     return (
@@ -67,7 +68,7 @@ def gradient_shape(desc: Any) -> Shapes | Misfit:
     )
 
 
-def _spatial(desc: Any, level: Level) -> list[Breach]:
+def _spatial(desc: structures.DML_BATCH_NORMALIZATION_OPERATOR_DESC, level: Level) -> list[Breach]:
     sizes = desc.input_tensor.sizes
     if desc.spatial or len(sizes) != 4:
         return []
@@ -79,7 +80,7 @@ def _spatial(desc: Any, level: Level) -> list[Breach]:
     ]
 
 
-def _spatial_dimensions(desc: Any, level: Level) -> Breach | None:
+def _spatial_dimensions(desc: structures.DML_BATCH_NORMALIZATION_OPERATOR_DESC, level: Level) -> Breach | None:
     count = len(desc.input_tensor.sizes)
     return None if desc.spatial or count == 4 else Breach("Spatial", f"FALSE, InputTensor has {count} dimensions")
 

@@ -6,8 +6,6 @@ of the output.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import (
     Constraint,
     Quantity,
@@ -28,24 +26,25 @@ from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, operator
 from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.operators._windows import FIRST, Window, arrays, counts, window_rules, windows_of
 from dml_conformance.spec.rules import Breach, Category, Rule
+from dml_conformance.spec.structures import DML_CONVOLUTION_OPERATOR_DESC, Convolution
 
 NAME = "CONVOLUTION"
 INTEGER, LINEAR = "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION"
 BACKWARD = enumeration("DML_CONVOLUTION_DIRECTION").BACKWARD
 
 
-def is_backward(desc: Any) -> bool:
+def is_backward(desc: Convolution) -> bool:
     """Whether windows are written to, not read."""
     return bool(getattr(desc, "direction", None) == BACKWARD)
 
 
-def output_channels(desc: Any) -> int:
+def output_channels(desc: Convolution) -> int:
     """Those of all groups: the filter's own, or, backward, one group's times the groups."""
     filters = desc.filter_tensor.sizes
-    return int(filters[1] * desc.group_count if is_backward(desc) else filters[0])
+    return filters[1] * desc.group_count if is_backward(desc) else filters[0]
 
 
-def windows(desc: Any) -> tuple[Window, ...] | Misfit:
+def windows(desc: Convolution) -> tuple[Window, ...] | Misfit:
     """What slides along each spatial dimension."""
     spatial = len(desc.input_tensor.sizes) - FIRST
     if len(desc.filter_tensor.sizes) != spatial + FIRST or spatial < 1:
@@ -53,7 +52,7 @@ def windows(desc: Any) -> tuple[Window, ...] | Misfit:
     return windows_of(desc, desc.filter_tensor.sizes[FIRST:], spatial)
 
 
-def spatial_sizes(desc: Any) -> tuple[int, ...] | Misfit:
+def spatial_sizes(desc: Convolution) -> tuple[int, ...] | Misfit:
     """Those of the output: as many as there are windows, or all that windows cover, without the padding."""
     found, sizes = windows(desc), desc.input_tensor.sizes[FIRST:]
     if isinstance(found, Misfit):
@@ -69,7 +68,7 @@ def spatial_sizes(desc: Any) -> tuple[int, ...] | Misfit:
     return covered
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Convolution) -> Shapes | Misfit:
     """The input's batch, the output's channels, and the spatial sizes of either direction."""
     found = spatial_sizes(desc)
     if isinstance(found, Misfit):
@@ -77,20 +76,20 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (desc.input_tensor.sizes[0], output_channels(desc), *found)}
 
 
-def given_channels(desc: Any) -> int:
+def given_channels(desc: Convolution) -> int:
     """Those of the input: the filter's own backward, else one group's times the groups."""
     filters = desc.filter_tensor.sizes
-    return int(filters[0] if is_backward(desc) else filters[1] * desc.group_count)
+    return filters[0] if is_backward(desc) else filters[1] * desc.group_count
 
 
-def _bias_sizes(desc: Any) -> tuple[int, ...]:
+def _bias_sizes(desc: Convolution) -> tuple[int, ...]:
     return (1, output_channels(desc), *(1,) * (len(desc.input_tensor.sizes) - FIRST))
 
 
 CHANNELS = Quantity("the channels that the filter takes", "the filter takes {}", given_channels)
 
 
-def _forward_output_padding(desc: Any, level: Level) -> list[Breach]:
+def _forward_output_padding(desc: DML_CONVOLUTION_OPERATOR_DESC, level: Level) -> list[Breach]:
     padding = () if is_backward(desc) else enumerate(desc.output_padding)
     return [Breach(f"OutputPadding[{d}]", str(entry)) for d, entry in padding if entry]
 
@@ -124,7 +123,7 @@ BIAS = sizes_follow("BiasTensor", _bias_sizes, "the filters give", after=("dimen
 # --- of integers ------------------------------------------------------------------------------------------------------
 
 
-def along_channels(desc: Any, rank: int) -> tuple[int, ...]:
+def along_channels(desc: Convolution, rank: int) -> tuple[int, ...]:
     """The sizes of a filter's scale, or zero point, of so many dimensions for each channel of the output."""
     return (1, output_channels(desc), 1, 1)[:rank]
 
@@ -133,7 +132,7 @@ def _quantization_sizes(name: str) -> Constraint:
     """One element, or of the filter's one for each channel of the output."""
     is_each, after = name.startswith("Filter"), ("dimension-counts",)
 
-    def wanted(desc: Any) -> tuple[int, ...]:
+    def wanted(desc: Convolution) -> tuple[int, ...]:
         found = value_of(desc, name)
         rank = 0 if found is None else len(found.sizes)
         return along_channels(desc, rank) if is_each else (1,) * rank
@@ -178,7 +177,7 @@ SPECS = (
 )
 
 
-def _channels_fit(desc: Any, ranks: frozenset[int]) -> bool:
+def _channels_fit(desc: Convolution, ranks: frozenset[int]) -> bool:
     """Batch, channels and groups are right, and tensors have one of these dimension counts."""
     tensors = (desc.input_tensor, desc.filter_tensor, desc.output_tensor)
     if {len(tensor.sizes) for tensor in tensors} - ranks:
@@ -186,10 +185,10 @@ def _channels_fit(desc: Any, ranks: frozenset[int]) -> bool:
     groups, (batch, channels) = desc.group_count, desc.input_tensor.sizes[:FIRST]
     if not groups or desc.filter_tensor.sizes[0] % groups or channels != given_channels(desc):
         return False
-    return bool(desc.output_tensor.sizes[:FIRST] == (batch, output_channels(desc)))
+    return desc.output_tensor.sizes[:FIRST] == (batch, output_channels(desc))
 
 
-def sizes_not_looked_at(desc: Any) -> bool:
+def sizes_not_looked_at(desc: DML_CONVOLUTION_OPERATOR_DESC) -> bool:
     """Batch, channels and groups are right, and DimensionCount is from 1 to 3: all that the library looks at but for
     an output that is not larger than OutputPadding."""
     lengths = {len(entries) for entries in arrays(desc).values()}
@@ -198,12 +197,12 @@ def sizes_not_looked_at(desc: Any) -> bool:
     return desc.bias_tensor is None or bool(desc.bias_tensor.sizes == _bias_sizes(desc))
 
 
-def fuses_a_slope(desc: Any) -> bool:
+def fuses_a_slope(desc: DML_CONVOLUTION_OPERATOR_DESC) -> bool:
     activation = desc.fused_activation
     return activation is not None and activation.operator == "ACTIVATION_PARAMETERIZED_RELU"
 
 
-def sizes_of_integers_not_looked_at(desc: Any) -> bool:
+def sizes_of_integers_not_looked_at(desc: Convolution) -> bool:
     """Batch, channels, groups, scales and zero points are right, and each zero point is of its scale's sizes: all that
     the library looks at of integers."""
     if not _channels_fit(desc, frozenset({3, 4})):

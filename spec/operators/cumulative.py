@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.structures import Cumulative
 
 DIRECTION = enumeration("DML_AXIS_DIRECTION")
 
 
-def is_exclusive(desc: Any) -> bool:
+def is_exclusive(desc: Cumulative) -> bool:
     """Whether an element is left out of its own sum, or product."""
     return bool(getattr(desc, "has_exclusive_sum", False) or getattr(desc, "has_exclusive_product", False))
 

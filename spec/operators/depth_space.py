@@ -7,21 +7,20 @@ opposite operator.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import checked, within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, no_misfit, operator_spec, output_sizes
+from dml_conformance.spec.structures import DepthSpace
 
 RANK = 4  # batch, channels, height, width
 
 
-def order_of(desc: Any) -> int:
+def order_of(desc: DepthSpace) -> int:
     """The successors' Order; DEPTH_COLUMN_ROW of the operators that have none."""
     return int(getattr(desc, "order", enumeration("DML_DEPTH_SPACE_ORDER").DEPTH_COLUMN_ROW))
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: DepthSpace) -> Shapes | Misfit:
     """Height and width shrink by BlockSize and the channels grow by its square, or the other way round."""
     sizes, block = desc.input_tensor.sizes, desc.block_size
     if len(sizes) != RANK:
@@ -53,7 +52,7 @@ def _operator(name: str) -> OperatorSpec:
 SPECS = tuple(map(_operator, ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE", "DEPTH_TO_SPACE1", "SPACE_TO_DEPTH1")))
 
 
-def block_size_squared_in_32_bits(desc: Any) -> bool:
+def block_size_squared_in_32_bits(desc: DepthSpace) -> bool:
     """The sizes fit where BlockSize squared and the products with it are cut to 32 bits."""
     block, squared = desc.block_size, desc.block_size**2 % 2**32
     if None in (desc.input_tensor, desc.output_tensor) or not squared or squared == block * block:
@@ -65,7 +64,7 @@ def block_size_squared_in_32_bits(desc: Any) -> bool:
     return channels % squared == 0 and bool(desc.output_tensor.sizes == fitting)
 
 
-def division_by_block_size_squared(desc: Any) -> bool:
+def division_by_block_size_squared(desc: DepthSpace) -> bool:
     """BlockSize squared is 0 in 32 bits, BlockSize is not."""
     return bool(desc.block_size and desc.block_size % 2**16 == 0)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes, slots
+from dml_conformance.spec.structures import DiagonalMatrix
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: DiagonalMatrix) -> Shapes:
     """The input's sizes; without an input whatever sizes the output is given."""
     source = getattr(desc, "input_tensor", None)
     return {"output_tensor": (desc.output_tensor if source is None else source).sizes}
@@ -24,7 +23,7 @@ SPECS = (
 )
 
 
-def matrix_of_64_bits(desc: Any) -> bool:
+def matrix_of_64_bits(desc: DiagonalMatrix) -> bool:
     """Whether the elements have 64 bits."""
     return all(slot.tensor.data_type.size == 8 for slot in slots(desc))
 

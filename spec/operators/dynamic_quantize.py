@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
+from dml_conformance.spec.structures import DynamicQuantize
 
 NAME = "DYNAMIC_QUANTIZE_LINEAR"
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: DynamicQuantize) -> Shapes:
     """The input's sizes, and one scale and one zero point."""
     one = (1,) * len(desc.input_tensor.sizes)
     return {"output_tensor": desc.input_tensor.sizes, "output_scale_tensor": one, "output_zero_point_tensor": one}

@@ -5,10 +5,9 @@ Limits are FLOAT members, which become numbers of the tensors' type first; CLIP1
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC
 
 SPECS = (
     element_wise("ELEMENT_WISE_CLIP"),
@@ -19,9 +18,9 @@ SPECS = (
 )
 
 
-def limits_of_any_type(desc: Any) -> bool:
+def limits_of_any_type(desc: DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC) -> bool:
     """Whether CLIP1's limits are not of the tensors' type."""
-    return bool(desc.min_max_data_type != desc.output_tensor.data_type)
+    return desc.min_max_data_type != desc.output_tensor.data_type
 
 
 DIVERGENCES = {"DIV-clip1-limits-of-any-type": limits_of_any_type}

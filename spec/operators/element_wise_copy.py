@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.operators._element_wise import element_wise
+from dml_conformance.spec.structures import ElementWiseCopy
 
 COPIES = ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY", "ELEMENT_WISE_IF")
 SPECS = tuple(element_wise(name) for name in COPIES)
 
 
-def scale_bias_of_64_bits(desc: Any) -> bool:
+def scale_bias_of_64_bits(desc: ElementWiseCopy) -> bool:
     """Whether elements of 64 bits are scaled, by anything but 1 and 0."""
     scale_bias = getattr(desc, "scale_bias", None)
     if scale_bias is None or (scale_bias.scale, scale_bias.bias) == (1.0, 0.0):

@@ -6,13 +6,12 @@ added has one scale and one zero point for all elements.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import Constraint, given, same_sizes, same_type, sizes_follow
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators._element_wise import element_wise, first_sizes
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC
 
 QUANTIZE, DEQUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR", "ELEMENT_WISE_DEQUANTIZE_LINEAR"
 ADD = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
@@ -32,7 +31,7 @@ ZERO_POINT = given(
 )
 
 
-def _scale_data_type(desc: Any, level: Level) -> Breach | None:
+def _scale_data_type(desc: DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, level: Level) -> Breach | None:
     found, wanted = desc.scale_tensor.data_type, scale_data_type(desc.input_tensor.data_type)
     if found == wanted:
         return None

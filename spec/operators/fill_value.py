@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import type_of
 from dml_conformance.spec.operator import Shapes, operator_spec
+from dml_conformance.spec.structures import FillValue
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: FillValue) -> Shapes:
     """Whatever sizes the output is given."""
     return {"output_tensor": desc.output_tensor.sizes}
 

@@ -7,7 +7,6 @@ window, and the windows. No build of DirectML that was asked has these operators
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from dml_conformance.spec.constraints import TYPES_COMPARABLE, checked, exists
 from dml_conformance.spec.datatypes import DataType
@@ -23,30 +22,29 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.operators._windows import FIRST, counts, window_rules, windows_of
 from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.structures import Fold
 from dml_conformance.spec.tensor import TensorDesc
 
 BLOCKS_RANK = 3
 
 
-def image(desc: Any) -> TensorDesc:
+def image(desc: Fold) -> TensorDesc:
     """The tensor with spatial dimensions: UNFOLD's input, FOLD's output."""
-    tensor: TensorDesc = desc.input_tensor if desc.operator == "UNFOLD" else desc.output_tensor
-    return tensor
+    return desc.input_tensor if desc.operator == "UNFOLD" else desc.output_tensor
 
 
-def blocks(desc: Any) -> TensorDesc:
+def blocks(desc: Fold) -> TensorDesc:
     """The tensor whose columns are windows."""
-    tensor: TensorDesc = desc.output_tensor if desc.operator == "UNFOLD" else desc.input_tensor
-    return tensor
+    return desc.output_tensor if desc.operator == "UNFOLD" else desc.input_tensor
 
 
-def windows(desc: Any) -> tuple[int, ...] | Misfit:
+def windows(desc: Fold) -> tuple[int, ...] | Misfit:
     """How many windows there are along each spatial dimension of the image."""
     spatial = image(desc).sizes[FIRST:]
     return counts(windows_of(desc, desc.window_sizes, len(spatial)), spatial, "WindowSizes")
 
 
-def unfold_shape(desc: Any) -> Shapes | Misfit:
+def unfold_shape(desc: Fold) -> Shapes | Misfit:
     """Batch, the channels times a window's elements, all windows."""
     if len(image(desc).sizes) < BLOCKS_RANK:
         return Misfit("InputTensor.DimensionCount", str(len(image(desc).sizes)))
@@ -57,7 +55,7 @@ def unfold_shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (batch, channels * prod(desc.window_sizes), prod(found))}
 
 
-def fold_shape(desc: Any) -> Shapes | Misfit:
+def fold_shape(desc: Fold) -> Shapes | Misfit:
     """Batch, the channels that the windows' elements come from, and the output's own spatial sizes."""
     if len(blocks(desc).sizes) != BLOCKS_RANK or len(image(desc).sizes) < BLOCKS_RANK:
         return Misfit("InputTensor.DimensionCount", str(len(blocks(desc).sizes)))
@@ -72,12 +70,12 @@ def fold_shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (batch, elements // prod(desc.window_sizes), *image(desc).sizes[2:])}
 
 
-def _data_types(desc: Any, level: Level) -> list[Breach]:
+def _data_types(desc: Fold, level: Level) -> list[Breach]:
     others = (slot for slot in slots(desc) if slot.tensor.data_type is not DataType.FLOAT32)
     return [Breach(f"{slot.name}.DataType", slot.tensor.data_type.name) for slot in others]
 
 
-def _blocks_dimension_count(desc: Any, level: Level) -> Breach | None:
+def _blocks_dimension_count(desc: Fold, level: Level) -> Breach | None:
     count, name = len(blocks(desc).sizes), "OutputTensor" if desc.operator == "UNFOLD" else "InputTensor"
     return None if count == BLOCKS_RANK else Breach(f"{name}.DimensionCount", str(count))
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, checked, leading_ones, member, rank, within
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, no_misfit, operator_spec, output_sizes
 from dml_conformance.spec.operators._indexing import axis_limit
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import Gather
 from dml_conformance.spec.tensor import braces, from_first_above_one
 
 
-def uncropped_sizes(desc: Any) -> tuple[int, ...]:
+def uncropped_sizes(desc: Gather) -> tuple[int, ...]:
     """The input's sizes with the Axis entry replaced by the last IndexDimensions index sizes."""
     input_sizes, index_sizes = desc.input_tensor.sizes, desc.indices_tensor.sizes
     meaningful = index_sizes[len(index_sizes) - desc.index_dimensions :]
     return (*input_sizes[: desc.axis], *meaningful, *input_sizes[desc.axis + 1 :])
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Gather) -> Shapes | Misfit:
     """`uncropped_sizes` right-aligned into the dimension count, where no size above 1 would be cropped."""
     sizes, count = uncropped_sizes(desc), len(desc.input_tensor.sizes)
     surplus = len(sizes) - count
@@ -28,7 +27,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (1,) * -surplus + sizes[max(surplus, 0) :]}
 
 
-def _shape_before_2_1(desc: Any, level: Level) -> Breach | None:
+def _shape_before_2_1(desc: Gather, level: Level) -> Breach | None:
     return None if desc.index_dimensions == 1 else Breach("IndexDimensions", str(desc.index_dimensions))
 
 
@@ -56,20 +55,20 @@ SPECS = (
 )
 
 
-def _writes_before_its_sizes(desc: Any) -> bool:
-    return bool(desc.index_dimensions > desc.axis + 1)
+def _writes_before_its_sizes(desc: Gather) -> bool:
+    return desc.index_dimensions > desc.axis + 1
 
 
-def _crops_any_size(desc: Any) -> bool:
+def _crops_any_size(desc: Gather) -> bool:
     found = uncropped_sizes(desc)
     return len(found) > len(desc.output_tensor.sizes) and _aligned(desc) == desc.output_tensor.sizes
 
 
-def _scalar_index_any_first_size(desc: Any) -> bool:
+def _scalar_index_any_first_size(desc: Gather) -> bool:
     return desc.index_dimensions == 0 and _aligned(desc)[1:] == tuple(desc.output_tensor.sizes[1:])
 
 
-def _index_batch_longer_than_input(desc: Any) -> bool:
+def _index_batch_longer_than_input(desc: Gather) -> bool:
     """What the library takes for a batch of indices has at most as many dimensions as there are before Axis, but more
     than the input has. Leading ones are left out on both sides.
     """
@@ -78,13 +77,13 @@ def _index_batch_longer_than_input(desc: Any) -> bool:
     return len(from_first_above_one(desc.input_tensor.sizes)) < count <= int(desc.axis)
 
 
-def _aligned(desc: Any) -> tuple[int, ...]:
+def _aligned(desc: Gather) -> tuple[int, ...]:
     """Those sizes at the right of the output's dimensions; whatever is too much on the left is gone."""
     sizes, count = uncropped_sizes(desc), len(desc.output_tensor.sizes)
     return ((1,) * count + sizes)[-count:]
 
 
-def _index_batch_found_in_input(desc: Any) -> bool | None:
+def _index_batch_found_in_input(desc: Gather) -> bool | None:
     """The leading index sizes are taken for a batch that the input must begin with; leading ones are left out on both.
 
     They are at most as many as there are dimensions before Axis.

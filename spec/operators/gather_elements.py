@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, same_sizes_off
 from dml_conformance.spec.operator import IndexRule, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operators._indexing import axis_limit
+from dml_conformance.spec.structures import GatherElements
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: GatherElements) -> Shapes:
     """The sizes of the index tensor."""
     return {"output_tensor": desc.indices_tensor.sizes}
 

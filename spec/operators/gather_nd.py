@@ -7,8 +7,6 @@ examples, the printed formula does not.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import (
     Quantity,
     Rules,
@@ -20,6 +18,7 @@ from dml_conformance.spec.constraints import (
     size_within,
     within,
 )
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import (
     IndexRule,
@@ -31,41 +30,42 @@ from dml_conformance.spec.operator import (
     output_sizes,
 )
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import DML_GATHER_ND1_OPERATOR_DESC, GatherNd, WithInputDimensionCount
 from dml_conformance.spec.tensor import braces
 
 
-def batch_dimension_count(desc: Any) -> int:
+def batch_dimension_count(desc: OperatorDesc) -> int:
     return getattr(desc, "batch_dimension_count", 0)
 
 
-def tuple_size(desc: Any) -> int:
+def tuple_size(desc: WithInputDimensionCount) -> int:
     """Coordinates of one index tuple: the last size of the index tensor."""
-    return int(desc.indices_tensor.sizes[-1])
+    return desc.indices_tensor.sizes[-1]
 
 
-def meaningful_input_sizes(desc: Any) -> tuple[int, ...]:
-    sizes: tuple[int, ...] = desc.input_tensor.sizes
+def meaningful_input_sizes(desc: WithInputDimensionCount) -> tuple[int, ...]:
+    sizes = desc.input_tensor.sizes
     return sizes[len(sizes) - desc.input_dimension_count :]
 
 
-def meaningful_index_sizes(desc: Any) -> tuple[int, ...]:
-    sizes: tuple[int, ...] = desc.indices_tensor.sizes
+def meaningful_index_sizes(desc: WithInputDimensionCount) -> tuple[int, ...]:
+    sizes = desc.indices_tensor.sizes
     return sizes[len(sizes) - desc.indices_dimension_count :]
 
 
-def index_limits(desc: Any) -> tuple[int, ...]:
+def index_limits(desc: WithInputDimensionCount) -> tuple[int, ...]:
     """The input sizes that the coordinates of a tuple run over, in order."""
     first = batch_dimension_count(desc)
     return meaningful_input_sizes(desc)[first : first + tuple_size(desc)]
 
 
-def unpadded_sizes(desc: Any) -> tuple[int, ...]:
+def unpadded_sizes(desc: WithInputDimensionCount) -> tuple[int, ...]:
     """Index sizes without the tuple's, then the meaningful input sizes that neither batch nor tuple addresses."""
     addressed = batch_dimension_count(desc) + tuple_size(desc)
     return meaningful_index_sizes(desc)[:-1] + meaningful_input_sizes(desc)[addressed:]
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: GatherNd) -> Shapes | Misfit:
     """`unpadded_sizes` with leading ones up to the dimension count, unless they are too many."""
     count = len(desc.input_tensor.sizes)
     if not desc.indices_tensor.sizes:
@@ -81,8 +81,8 @@ COUNTS = ("input-dimension-count", "indices-dimension-count")
 TUPLES = (*COUNTS, "tuple-size", "tuple-size-meaningful")  # what must hold before sizes follow from tuples of indices
 
 
-def _addressable(desc: Any) -> int:
-    return int(desc.input_dimension_count - batch_dimension_count(desc))
+def _addressable(desc: WithInputDimensionCount) -> int:
+    return desc.input_dimension_count - batch_dimension_count(desc)
 
 
 _COUNTED = (
@@ -145,7 +145,7 @@ def tuple_rules(batch_rules: Rules = ()) -> Rules:
     )
 
 
-def _batch_sizes(desc: Any, level: Level) -> Breach | None:
+def _batch_sizes(desc: DML_GATHER_ND1_OPERATOR_DESC, level: Level) -> Breach | None:
     batch = desc.batch_dimension_count
     of_input, of_indices = meaningful_input_sizes(desc)[:batch], meaningful_index_sizes(desc)[:batch]
     if of_input == of_indices:

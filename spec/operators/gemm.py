@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operators._fused import fusion_rules
+from dml_conformance.spec.structures import Gemm
 from dml_conformance.spec.tensor import braces
 
 TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
 
 
-def product(desc: Any) -> Shapes | Misfit:
+def product(desc: Gemm) -> Shapes | Misfit:
     """The rows of A and the columns of B, in a batch that both have."""
     a, b = desc.a_tensor.sizes, desc.b_tensor.sizes
     for name, sizes in (("ATensor", a), ("BTensor", b)):
@@ -25,7 +24,7 @@ def product(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (*a[:-2], rows, columns)}
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Gemm) -> Shapes | Misfit:
     """That of the product, which C has as well."""
     found = product(desc)
     if isinstance(found, Misfit) or desc.c_tensor is None or desc.c_tensor.sizes == found["output_tensor"]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, checked
 from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.operator import Misfit, Shapes, no_misfit, operator_spec, output_sizes
+from dml_conformance.spec.structures import DML_JOIN_OPERATOR_DESC, DML_SPLIT_OPERATOR_DESC, JoinSplit
 from dml_conformance.spec.tensor import braces
 
 Sizes = tuple[int, ...]
 
 
-def _shape_of_join(desc: Any) -> Shapes | Misfit:
+def _shape_of_join(desc: DML_JOIN_OPERATOR_DESC) -> Shapes | Misfit:
     """The inputs' sizes, along Axis their sum."""
     misfit = _misfit(desc.input_tensors[0].sizes, desc.axis) or _unlike(desc)
     if misfit:
@@ -21,7 +20,7 @@ def _shape_of_join(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": _with(desc.input_tensors[0].sizes, desc.axis, total)}
 
 
-def _shape_of_split(desc: Any) -> Shapes | Misfit:
+def _shape_of_split(desc: DML_SPLIT_OPERATOR_DESC) -> Shapes | Misfit:
     """The input's sizes; along Axis the outputs keep their own, and the last one has what is left.
 
     Where nothing is left for it, no outputs of these sizes fit.
@@ -43,7 +42,7 @@ def _misfit(sizes: Sizes, axis: int) -> Misfit | None:
     return None if axis < len(sizes) else Misfit("Axis", f"{axis}, the tensors have {len(sizes)} dimensions")
 
 
-def _unlike(desc: Any) -> Misfit | None:
+def _unlike(desc: DML_JOIN_OPERATOR_DESC) -> Misfit | None:
     """An input whose sizes are not those of the first, Axis left aside."""
     first = desc.input_tensors[0].sizes
     for n, tensor in enumerate(desc.input_tensors):
@@ -70,14 +69,14 @@ SPECS = (
 )
 
 
-def _whole_missing(desc: Any) -> bool:
+def _whole_missing(desc: JoinSplit) -> bool:
     """What is put together or taken apart is null, and its parts are not."""
     if desc.operator == "JOIN":
         return desc.output_tensor is None and bool(desc.input_tensors)
     return desc.input_tensor is None and bool(desc.output_tensors)
 
 
-def _input_beyond_int(desc: Any) -> bool:
+def _input_beyond_int(desc: DML_JOIN_OPERATOR_DESC) -> bool:
     return any(tensor is not None and tensor.element_count > INT32_MAX for tensor in desc.input_tensors)
 
 

@@ -5,13 +5,12 @@ A scale or zero point stands for a whole matrix, for each row of A and of the ou
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import Constraint, Rules, broadcastable, kebab, same_sizes, sizes_of, value_of
 from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.operator import OperatorSpec, operator_spec, output_sizes
 from dml_conformance.spec.operators.gemm import product
 from dml_conformance.spec.rules import Rule
+from dml_conformance.spec.structures import MatrixMultiply
 
 INTEGER = "MATRIX_MULTIPLY_INTEGER"
 LINEAR = "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
@@ -29,7 +28,7 @@ def quantization_sizes(name: str, tensor: str) -> Constraint:
     """A scale or zero point has one element, or one for each row or column of a matrix."""
     every = "column" if tensor == "BTensor" else "row"
 
-    def wanted(desc: Any) -> tuple[int, ...]:
+    def wanted(desc: MatrixMultiply) -> tuple[int, ...]:
         found = value_of(desc, name)
         return () if found is None else along(tensor, len(found.sizes), sizes_of(desc, tensor))
 
@@ -82,7 +81,7 @@ SPECS = (
 )
 
 
-def fits_with_leading_ones(desc: Any) -> bool:
+def fits_with_leading_ones(desc: MatrixMultiply) -> bool:
     """Whether the matrices fit once all have four dimensions, and each zero point has the sizes of its scale."""
     padded = {name: (1,) * (4 - len(sizes_of(desc, name))) + sizes_of(desc, name) for name in MATRICES}
     a, b, output = padded.values()
@@ -102,7 +101,7 @@ def _fits(tensor: str, found: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
     return len(found) == len(wanted) and all(size in (1, most) for size, most in zip(found, wanted, strict=True))
 
 
-def of_types_that_go_together(desc: Any) -> bool:
+def of_types_that_go_together(desc: MatrixMultiply) -> bool:
     """Whether zero points have the types of their matrices, and the bias that of the output."""
     pairs = (("a_zero_point", "a"), ("b_zero_point", "b"), ("bias", "output"))
     tensors = [[getattr(desc, f"{name}_tensor") for name in pair] for pair in pairs]

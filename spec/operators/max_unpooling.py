@@ -5,20 +5,19 @@ The output's sizes are free: what an index means is its place in the output as o
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import sizes_follow
 from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, operator_spec
+from dml_conformance.spec.structures import MaxUnpooling
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: MaxUnpooling) -> Shapes | Misfit:
     """The output's own sizes, as the page lets them be anything."""
     if len(desc.output_tensor.sizes) != len(desc.input_tensor.sizes):
         return Misfit("OutputTensor.DimensionCount", str(len(desc.output_tensor.sizes)))
     return {"output_tensor": desc.output_tensor.sizes}
 
 
-def output_elements(desc: Any) -> tuple[int, ...]:
+def output_elements(desc: MaxUnpooling) -> tuple[int, ...]:
     """What indices run over: every element of the output."""
     return (desc.output_tensor.element_count,)
 

@@ -5,31 +5,30 @@ Elements less their mean, over the root of their variance, along axes.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import Constraint, Rules, axis_of, checked, together, value_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.operators._element_wise import broadcast_misfit
 from dml_conformance.spec.operators._fused import fusion_rules
 from dml_conformance.spec.rules import Breach, Rule
+from dml_conformance.spec.structures import MeanVariance
 
 OLDEST, NAME, NEWEST = (f"MEAN_VARIANCE_NORMALIZATION{version}" for version in ("", "1", "2"))
 BROADCAST = ("ScaleTensor", "BiasTensor")
 CHANNELS = 1  # the dimension of those of four
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: MeanVariance) -> Shapes | Misfit:
     """The input's sizes, which scale and bias have too where theirs are not 1."""
     return broadcast_misfit(desc, BROADCAST) or {"output_tensor": desc.input_tensor.sizes}
 
 
-def _together(desc: Any, level: Level) -> Breach | None:
+def _together(desc: MeanVariance, level: Level) -> Breach | None:
     missing = [name for name in BROADCAST if value_of(desc, name) is None]
     return Breach(missing[0], "null") if len(missing) == 1 else None
 
 
-def _channels(desc: Any, level: Level) -> list[Breach]:
+def _channels(desc: MeanVariance, level: Level) -> list[Breach]:
     sizes = desc.input_tensor.sizes
     given = [(name, value_of(desc, name)) for name in BROADCAST]
     return [

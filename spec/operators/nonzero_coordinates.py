@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from dml_conformance.spec.constraints import checked, same_ranks
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import NonzeroCoordinates
 from dml_conformance.spec.tensor import braces, from_first_above_one
 
 
@@ -18,7 +18,7 @@ def effective_rank(sizes: tuple[int, ...]) -> int:
     return max(len(from_first_above_one(sizes)), 1)
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: NonzeroCoordinates) -> Shapes | Misfit:
     """One count; and a row for each element of the input, with as many coordinates as the descriptor has."""
     counts, coordinates = desc.output_count_tensor.sizes, desc.output_coordinates_tensor.sizes
     if len(coordinates) < 2:
@@ -27,7 +27,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_count_tensor": (1,) * len(counts), "output_coordinates_tensor": rows}
 
 
-def _coordinates(desc: Any, level: Level) -> Breach | None:
+def _coordinates(desc: NonzeroCoordinates, level: Level) -> Breach | None:
     sizes, of_output = desc.input_tensor.sizes, desc.output_coordinates_tensor.sizes
     if effective_rank(sizes) <= of_output[-1] <= len(sizes):
         return None

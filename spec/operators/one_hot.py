@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from dml_conformance.spec.constraints import axis_of, checked, size_within
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import IndexRule, Misfit, Shapes, is_whole, operator_spec, output_sizes
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import OneHot
 
 
-def axis_limit(desc: Any) -> tuple[int, ...]:
+def axis_limit(desc: OneHot) -> tuple[int, ...]:
     """The size of the output along Axis, which the indices run over."""
     return (desc.output_tensor.sizes[desc.axis],)
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: OneHot) -> Shapes | Misfit:
     """The sizes of the indices, along Axis whatever size the output is given."""
     sizes, given, axis = desc.indices_tensor.sizes, desc.output_tensor.sizes, desc.axis
     if axis >= min(len(sizes), len(given)):
@@ -24,7 +24,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (*sizes[:axis], given[axis], *sizes[axis + 1 :])}
 
 
-def _values_count(desc: Any, level: Level) -> Breach | None:
+def _values_count(desc: OneHot, level: Level) -> Breach | None:
     count = prod(desc.values_tensor.sizes)
     return None if count >= 2 else Breach("ValuesTensor.Sizes", f"{count} element")
 
@@ -44,7 +44,7 @@ SPECS = (
 )
 
 
-def values_of_another_dimension_count(desc: Any) -> bool:
+def values_of_another_dimension_count(desc: OneHot) -> bool:
     """Whether ValuesTensor alone has a DimensionCount of its own."""
     if not is_whole(desc):
         return False

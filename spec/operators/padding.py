@@ -5,19 +5,18 @@ PADDING1 states the value of a constant padding in the tensors' own type, where 
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import Constraint, checked, type_of
 from dml_conformance.spec.field_kinds import INT32_MAX, enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, is_whole, operator_spec, output_sizes
 from dml_conformance.spec.operators._arrays import array_lengths, uneven_array
 from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.structures import DML_PADDING1_OPERATOR_DESC, Padding
 
 MODE = enumeration("DML_PADDING_MODE")
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Padding) -> Shapes | Misfit:
     """Each size with what is added before and behind."""
     misfit = uneven_array(desc)
     if misfit:
@@ -26,7 +25,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": tuple(map(sum, sizes))}
 
 
-def _reflection_of_one(desc: Any, level: Level) -> list[Breach]:
+def _reflection_of_one(desc: Padding, level: Level) -> list[Breach]:
     if desc.padding_mode != MODE.REFLECTION:
         return []
     sizes = zip(desc.input_tensor.sizes, desc.start_padding, desc.end_padding, strict=True)
@@ -37,7 +36,7 @@ def _reflection_of_one(desc: Any, level: Level) -> list[Breach]:
     ]
 
 
-def _padding_value_data_type(desc: Any, level: Level) -> Breach | None:
+def _padding_value_data_type(desc: DML_PADDING1_OPERATOR_DESC, level: Level) -> Breach | None:
     given, needed = desc.padding_value_data_type, desc.output_tensor.data_type
     return None if given == needed else Breach("PaddingValueDataType", f"{given}, OutputTensor is {needed.name}")
 
@@ -55,17 +54,17 @@ def _operator(name: str, *value: Constraint) -> OperatorSpec:
     )
 
 
-def _sizes_in_32_bits(desc: Any) -> bool:
+def _sizes_in_32_bits(desc: Padding) -> bool:
     if not is_whole(desc):
         return False
     sizes = shape(desc)
     if isinstance(sizes, Misfit):
         return False
     padded, described = sizes["output_tensor"], desc.output_tensor.sizes
-    return bool(padded != described == tuple(size % 2**32 for size in padded))
+    return padded != described == tuple(size % 2**32 for size in padded)
 
 
-def _input_beyond_int(desc: Any) -> bool:
+def _input_beyond_int(desc: Padding) -> bool:
     return desc.input_tensor is not None and max(desc.input_tensor.sizes, default=0) > INT32_MAX
 
 

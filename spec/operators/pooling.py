@@ -3,16 +3,15 @@ slide over an image, where it stands, or a norm."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import sizes_follow, within
 from dml_conformance.spec.operator import Misfit
 from dml_conformance.spec.operators._element_wise import first_sizes
 from dml_conformance.spec.operators._pooling import SIZED, pooling, sizes_not_looked_at, windows
 from dml_conformance.spec.operators._windows import FIRST, Window
+from dml_conformance.spec.structures import PoolingGrad
 
 
-def _gradient_sizes(desc: Any) -> tuple[int, ...]:
+def _gradient_sizes(desc: PoolingGrad) -> tuple[int, ...]:
     found = windows(desc)
     assert not isinstance(found, Misfit), "a window fits"
     return (*desc.input_tensor.sizes[:FIRST], *found)
@@ -29,7 +28,7 @@ SPECS = (
 )
 
 
-def first_entries(desc: Any) -> bool:
+def first_entries(desc: PoolingGrad) -> bool:
     """There are two entries or three, and the library looks at as many as there are spatial dimensions, whatever is
     behind two; it has one window where none fits, and adds in 32 bits."""
     sizes, gradient = desc.input_tensor.sizes, desc.input_gradient_tensor.sizes
@@ -41,7 +40,7 @@ def first_entries(desc: Any) -> bool:
         return False
     padded = [(size + one.before + one.behind) % 2**32 for size, one in zip(sizes[FIRST:], every, strict=False)]
     found = [max(size - one.reach, 0) // one.stride + 1 for size, one in zip(padded, every, strict=True)]
-    return bool(gradient[: FIRST + len(found)] == (*sizes[:FIRST], *found))
+    return gradient[: FIRST + len(found)] == (*sizes[:FIRST], *found)
 
 
 DIVERGENCES = {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import leading_ones, same_sizes, size_within
 from dml_conformance.spec.operator import Shapes, operator_spec
+from dml_conformance.spec.structures import RandomGenerator
 
 COUNTER, STATE = 4, 6  # words of the counter, and of it and the key
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: RandomGenerator) -> Shapes:
     """Any sizes of OutputTensor, and the input's of the state."""
     found = {"output_tensor": desc.output_tensor.sizes}
     if desc.output_state_tensor is not None:

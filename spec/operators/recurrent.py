@@ -4,13 +4,14 @@ lengths."""
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dml_conformance.spec.constraints import Constraint, Quantity, any_of, count, leading_ones, sizes_follow
 from dml_conformance.spec.datatypes import TensorFlag
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, inputs, operator_spec, output_sizes
 from dml_conformance.spec.operators._fused import fusion_rules
+from dml_conformance.spec.structures import Recurrent
 
 DIRECTION = enumeration("DML_RECURRENT_NETWORK_DIRECTION")
 LENGTHS = "SequenceLengthsTensor"
@@ -39,17 +40,17 @@ UNITS = {
 IN_WORDS = {1: "one entry", 2: "two entries", 3: "three entries"}
 
 
-def directions(desc: Any) -> int:
+def directions(desc: Recurrent) -> int:
     """How many there are: 2 where it is bidirectional."""
     return 2 if desc.direction == DIRECTION.BIDIRECTIONAL else 1
 
 
-def hidden_size(desc: Any) -> int:
+def hidden_size(desc: Recurrent) -> int:
     """Elements of the hidden state of one sequence in one direction."""
-    return int(desc.recurrence_tensor.sizes[-1])
+    return desc.recurrence_tensor.sizes[-1]
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: Recurrent) -> Shapes | Misfit:
     """Every state of all sequences, and the last one of each."""
     sizes = desc.input_tensor.sizes
     if len(sizes) != 4 or not desc.recurrence_tensor.sizes:
@@ -59,7 +60,7 @@ def shape(desc: Any) -> Shapes | Misfit:
     return {"output_sequence_tensor": (sizes[1], *states)} | {key: of for key, of in last.items() if hasattr(desc, key)}
 
 
-def sizes_needed(desc: Any, tensor: str) -> tuple[int, ...]:
+def sizes_needed(desc: Recurrent, tensor: str) -> tuple[int, ...]:
     """The sizes that a tensor has to have."""
     unit, count, hidden = UNITS[desc.operator], directions(desc), hidden_size(desc)
     (*_, batch, width), rows = desc.input_tensor.sizes, len(unit.gates) * hidden
@@ -139,12 +140,12 @@ def _layer(name: str) -> OperatorSpec:
 SPECS = tuple(_layer(name) for name in UNITS)
 
 
-def other_direction(desc: Any) -> bool:
+def other_direction(desc: Recurrent) -> bool:
     """Whether Direction is no enumerator, which the library takes for one direction."""
     return desc.direction not in DIRECTION._value2member_map_
 
 
-def owned_by_dml(desc: Any) -> bool:
+def owned_by_dml(desc: Recurrent) -> bool:
     """Whether DirectML is to own one of its inputs."""
     return any(slot.tensor.flags == TensorFlag.OWNED_BY_DML for slot in inputs(desc))
 

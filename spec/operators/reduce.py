@@ -5,20 +5,19 @@ Each function has its own tables, so all of a descriptor's types depend on Funct
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, checked, types_comparable
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import operator_spec, output_sizes
 from dml_conformance.spec.operators.arg_reduce import shape
 from dml_conformance.spec.rules import Breach, Category
+from dml_conformance.spec.structures import Reduce
 
 FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 PLACES = frozenset({FUNCTION.ARGMAX, FUNCTION.ARGMIN})
 
 
-def _same_data_type(desc: Any, level: Level) -> Breach | None:
+def _same_data_type(desc: Reduce, level: Level) -> Breach | None:
     of, to = desc.input_tensor.data_type, desc.output_tensor.data_type
     if desc.function in PLACES or of is to:
         return None
@@ -37,7 +36,7 @@ REDUCE = operator_spec(
 SPECS = (REDUCE,)
 
 
-def negative_function(desc: Any) -> bool:
+def negative_function(desc: Reduce) -> bool:
     """Whether Function is negative as an INT, and the tensors are of floating-point numbers."""
     return desc.function >= 2**31 and desc.input_tensor is not None and desc.input_tensor.data_type.is_float
 

@@ -14,10 +14,11 @@ to where its value came from, in parts where it was an average. Their input has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from dml_conformance.spec import structures
 from dml_conformance.spec.constraints import Constraint, checked, count, finite, rank
-from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.descriptor import OperatorDesc
+from dml_conformance.spec.field_kinds import FLOATS, enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorSpec, Shapes, inputs, operator_spec, output_sizes, outputs
 from dml_conformance.spec.rules import Breach, Category
@@ -26,27 +27,26 @@ from dml_conformance.spec.tensor import UINT32_MAX
 LEAST_SCALE = 2.0**-23  # that the library takes
 
 
-def is_nearest(desc: Any) -> bool:
+def is_nearest(
+    desc: structures.Resample | structures.ResampleGrad | structures.RoiAlign | structures.RoiAlignGrad,
+) -> bool:
     """Whether a descriptor asks for the nearest neighbour, and so for values that are the input's own."""
     return bool(desc.interpolation_mode == enumeration("DML_INTERPOLATION_MODE").NEAREST_NEIGHBOR)
 
 
-def arrays(desc: Any) -> dict[str, tuple[float, ...]]:
+def arrays(desc: OperatorDesc) -> dict[str, tuple[float, ...]]:
     """The arrays with an entry for each dimension, by DirectML's name."""
-    found = {"Scales": desc.scales}
-    if hasattr(desc, "input_pixel_offsets"):
-        found |= {"InputPixelOffsets": desc.input_pixel_offsets, "OutputPixelOffsets": desc.output_pixel_offsets}
-    return found
+    return {field.name: getattr(desc, field.attribute) for field in desc.fields if field.kind is FLOATS}
 
 
-def pixel_offsets(desc: Any) -> tuple[Sequence[float], Sequence[float]]:
+def pixel_offsets(desc: structures.WithScales) -> tuple[Sequence[float], Sequence[float]]:
     """Those of the input and of the output; RESAMPLE's are the pixels' centres."""
-    if hasattr(desc, "input_pixel_offsets"):
-        return desc.input_pixel_offsets, desc.output_pixel_offsets
-    return (0.5,) * len(desc.scales), (-0.5,) * len(desc.scales)
+    if desc.operator == "RESAMPLE":
+        return (0.5,) * len(desc.scales), (-0.5,) * len(desc.scales)
+    return desc.input_pixel_offsets, desc.output_pixel_offsets
 
 
-def resample_shape(desc: Any) -> Shapes | Misfit:
+def resample_shape(desc: OperatorDesc) -> Shapes | Misfit:
     """The output's own sizes, as the pages let them be anything."""
     (source, *_), (output, *_) = inputs(desc), outputs(desc)
     count, sizes = len(source.tensor.sizes), output.tensor.sizes
@@ -80,7 +80,7 @@ def _resample(name: str) -> OperatorSpec:
     return operator_spec(name, shape=resample_shape, own_rules=tuple(rules))
 
 
-def upsample_shape(desc: Any) -> Shapes | Misfit:
+def upsample_shape(desc: structures.DML_UPSAMPLE_2D_OPERATOR_DESC) -> Shapes | Misfit:
     """The last two sizes times their scales."""
     sizes, scale = desc.input_tensor.sizes, desc.scale_size
     if len(sizes) < 2:
@@ -89,7 +89,7 @@ def upsample_shape(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": (*leading, height * scale.height, width * scale.width)}
 
 
-def _scale_size(desc: Any, level: Level) -> list[Breach]:
+def _scale_size(desc: structures.DML_UPSAMPLE_2D_OPERATOR_DESC, level: Level) -> list[Breach]:
     *_, height, width = desc.input_tensor.sizes
     return [
         Breach(f"ScaleSize.{name}", f"{scale}, the input has size {size}")
@@ -115,16 +115,16 @@ SPECS = (
 )
 
 
-def accepts_scales(desc: Any) -> bool:
+def accepts_scales(desc: structures.WithScales) -> bool:
     """Whether every scale is one that the library takes; infinity is."""
     return all(scale >= LEAST_SCALE for scale in desc.scales)
 
 
-def tiny_scale(desc: Any) -> bool:
+def tiny_scale(desc: structures.WithScales) -> bool:
     return any(0 < scale < LEAST_SCALE for scale in desc.scales)
 
 
-def fewer_dimensions_at_5_0(desc: Any) -> bool:
+def fewer_dimensions_at_5_0(desc: structures.DML_RESAMPLE_OPERATOR_DESC) -> bool:
     """Tensors of fewer than 4 dimensions, which the table of 5_1 allows first."""
     tensors = (desc.input_tensor, desc.output_tensor)
     return None not in tensors and all(1 <= len(tensor.sizes) < 4 for tensor in tensors)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, sizes_follow
 from dml_conformance.spec.operator import IndexRule, operator_spec, output_sizes
 from dml_conformance.spec.operators._element_wise import first_sizes
+from dml_conformance.spec.structures import ReverseSubsequences
 
 
-def lengths_sizes(desc: Any) -> tuple[int, ...]:
+def lengths_sizes(desc: ReverseSubsequences) -> tuple[int, ...]:
     """The input's sizes with 1 along Axis."""
     sizes: tuple[int, ...] = desc.input_tensor.sizes
     return (*sizes[: desc.axis], 1, *sizes[desc.axis + 1 :])
 
 
-def _lengths(desc: Any) -> tuple[int, ...]:
+def _lengths(desc: ReverseSubsequences) -> tuple[int, ...]:
     """Lengths run from 0 to the size along Axis; larger ones mean the latter."""
     return (desc.input_tensor.sizes[desc.axis] + 1,)
 

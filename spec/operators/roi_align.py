@@ -9,8 +9,8 @@ its samples came from, and may say besides how corners of regions move the resul
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from dml_conformance.spec import structures
 from dml_conformance.spec.constraints import (
     Constraint,
     any_of,
@@ -35,12 +35,12 @@ COLUMNS = 4  # x1, y1, x2, y2
 REGIONS = size_at("ROITensor", -2)
 
 
-def offsets(desc: Any) -> tuple[float, float]:
+def offsets(desc: structures.RoiAlign | structures.RoiAlignGrad) -> tuple[float, float]:
     """Those of the input's and of the output's pixels; ROI_ALIGN's are their centres."""
     return getattr(desc, "input_pixel_offset", 0.5), getattr(desc, "output_pixel_offset", -0.5)
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: structures.RoiAlign) -> Shapes | Misfit:
     """An image of any size for each region, of as many channels as the input."""
     sizes, regions = desc.output_tensor.sizes, desc.roi_tensor.sizes
     if len(regions) < 2:
@@ -77,7 +77,7 @@ def _align(name: str) -> OperatorSpec:
     )
 
 
-def grad_shape(desc: Any) -> Shapes | Misfit:
+def grad_shape(desc: structures.RoiAlignGrad) -> Shapes | Misfit:
     """The sizes of InputTensor, or any image of as many channels as the gradient; and those of ROITensor."""
     found, gradient = {}, desc.output_gradient_tensor
     if gradient is not None:
@@ -92,12 +92,12 @@ def grad_shape(desc: Any) -> Shapes | Misfit:
 GRAD = "ROI_ALIGN_GRAD"
 
 
-def _input_given(desc: Any, level: Level) -> Breach | None:
+def _input_given(desc: structures.RoiAlignGrad, level: Level) -> Breach | None:
     is_needed = desc.output_roi_gradient_tensor is not None or desc.reduction_function == FUNCTION.MAX
     return Breach("InputTensor", "null") if is_needed and desc.input_tensor is None else None
 
 
-def _channels(desc: Any, level: Level) -> Breach | None:
+def _channels(desc: structures.RoiAlignGrad, level: Level) -> Breach | None:
     found = desc.input_gradient_tensor.sizes[1]
     if desc.input_tensor is None or desc.input_tensor.sizes[1] == found:
         return None
@@ -129,7 +129,7 @@ SPECS = (
 )
 
 
-def accepts_scales(desc: Any) -> bool:
+def accepts_scales(desc: structures.RoiAlign | structures.RoiAlignGrad) -> bool:
     """Whether both scales are such as the library takes; NaN is."""
     scales = desc.spatial_scale_x, desc.spatial_scale_y
     return not any(scale < 0 or math.isinf(scale) for scale in scales)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import finite, leading_ones, size_within
 from dml_conformance.spec.operator import Shapes, operator_spec, output_sizes
+from dml_conformance.spec.structures import RoiPooling
 
 COLUMNS = 5  # BatchID, x1, y1, x2, y2
 
 
-def shape(desc: Any) -> Shapes:
+def shape(desc: RoiPooling) -> Shapes:
     """An image of PooledSize for each region, of as many channels as the input."""
     size = desc.pooled_size
     regions, channels = desc.roi_tensor.sizes[-2:-1] or (0,), desc.input_tensor.sizes[1:2] or (0,)

@@ -6,16 +6,15 @@ block of updates, as GATHER_ND has for what it reads. Its sizes of the updates a
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, same_sizes, same_sizes_off, size_along, size_within, sizes_follow
 from dml_conformance.spec.operator import IndexRule, operator_spec, output_sizes
 from dml_conformance.spec.operators._element_wise import first_sizes
 from dml_conformance.spec.operators._indexing import axis_limit
 from dml_conformance.spec.operators.gather_nd import TUPLES, index_limits, tuple_rules, unpadded_sizes
+from dml_conformance.spec.structures import DML_SCATTER_ND_OPERATOR_DESC, WithInputDimensionCount
 
 
-def updates_sizes(desc: Any) -> tuple[int, ...]:
+def updates_sizes(desc: WithInputDimensionCount) -> tuple[int, ...]:
     """Of SCATTER_ND: `unpadded_sizes` with leading ones up to the dimension count; too many where they do not fit."""
     sizes = unpadded_sizes(desc)
     return (1,) * (len(desc.input_tensor.sizes) - len(sizes)) + sizes
@@ -55,7 +54,7 @@ SPECS = (
 )
 
 
-def _dimension_counts_differ(desc: Any) -> bool:
+def _dimension_counts_differ(desc: DML_SCATTER_ND_OPERATOR_DESC) -> bool:
     """Input and output have as many dimensions, and all is as it should be but for leading ones of the others."""
     source, indices, updates = desc.input_tensor.sizes, desc.indices_tensor.sizes, desc.updates_tensor.sizes
     counts = desc.input_dimension_count, desc.indices_dimension_count
@@ -68,18 +67,18 @@ def _dimension_counts_differ(desc: Any) -> bool:
     return len(updates) >= len(expected) and updates == (1,) * (len(updates) - len(expected)) + expected
 
 
-def _index_is_repeated(desc: Any) -> bool:
+def _index_is_repeated(desc: DML_SCATTER_ND_OPERATOR_DESC) -> bool:
     """Indices of a stride of 0 along several elements."""
     indices = desc.indices_tensor
     return any(stride == 0 for stride, size in zip(indices.effective_strides, indices.sizes, strict=True) if size > 1)
 
 
-def _tuple_takes_all_dimensions(desc: Any) -> bool:
+def _tuple_takes_all_dimensions(desc: DML_SCATTER_ND_OPERATOR_DESC) -> bool:
     """What tuples of too many coordinates take away is no more than the indices' dimensions add."""
     if not desc.indices_tensor.sizes:
         return False
     left = desc.input_dimension_count - desc.indices_tensor.sizes[-1]
-    return bool(left < 0 <= left + desc.indices_dimension_count - 1)
+    return left < 0 <= left + desc.indices_dimension_count - 1
 
 
 DIVERGENCES = {

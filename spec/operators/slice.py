@@ -6,8 +6,7 @@ output. SLICE_GRAD goes the other way: from the elements that SLICE1 copied to a
 
 from __future__ import annotations
 
-from typing import Any
-
+from dml_conformance.spec import structures
 from dml_conformance.spec.constraints import Rules, above_0, checked, entries
 from dml_conformance.spec.field_kinds import INT32_MAX
 from dml_conformance.spec.levels import Level
@@ -17,37 +16,35 @@ from dml_conformance.spec.rules import Breach
 from dml_conformance.spec.tensor import TensorDesc, braces
 
 
-def sliced(desc: Any) -> TensorDesc:
+def sliced(desc: structures.Slice | structures.SliceGrad) -> TensorDesc:
     """The tensor that a window lies in: of SLICE1 the input, of SLICE_GRAD the output."""
-    tensor: TensorDesc = desc.output_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.input_tensor
-    return tensor
+    return desc.output_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.input_tensor
 
 
-def copied(desc: Any) -> TensorDesc:
+def copied(desc: structures.Slice | structures.SliceGrad) -> TensorDesc:
     """The tensor that has the elements of the window: of SLICE1 the output, of SLICE_GRAD the input."""
-    tensor: TensorDesc = desc.input_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.output_tensor
-    return tensor
+    return desc.input_gradient_tensor if desc.operator == "SLICE_GRAD" else desc.output_tensor
 
 
-def most_copied(desc: Any) -> tuple[int, ...]:
+def most_copied(desc: structures.DML_SLICE1_OPERATOR_DESC | structures.SliceGrad) -> tuple[int, ...]:
     """How many elements a window of SLICE1 and SLICE_GRAD has along each dimension; 0 where it is empty, and 1 where
     its stride is 0."""
     windows = zip(desc.input_window_sizes, desc.input_window_strides, strict=False)
     return tuple([min(size, 1 + (size - 1) // abs(stride)) if stride else min(size, 1) for size, stride in windows])
 
 
-def _misfit(desc: Any) -> Misfit | None:
+def _misfit(desc: structures.Slice | structures.SliceGrad) -> Misfit | None:
     """Why a window and the two tensors do not go together: their dimensions differ in number."""
     if len(copied(desc).sizes) != len(sliced(desc).sizes):
         return Misfit("DimensionCount", f"{len(sliced(desc).sizes)} and {len(copied(desc).sizes)}")
     return uneven_array(desc)
 
 
-def _shape_of_slice(desc: Any) -> Shapes | Misfit:
+def _shape_of_slice(desc: structures.DML_SLICE_OPERATOR_DESC) -> Shapes | Misfit:
     return uneven_array(desc) or {"output_tensor": desc.sizes}
 
 
-def _shape_of_slice1(desc: Any) -> Shapes | Misfit:
+def _shape_of_slice1(desc: structures.DML_SLICE1_OPERATOR_DESC) -> Shapes | Misfit:
     """The sizes that the output has, as far as the window goes."""
     misfit = _misfit(desc)
     if misfit:
@@ -56,7 +53,7 @@ def _shape_of_slice1(desc: Any) -> Shapes | Misfit:
     return {"output_tensor": tuple([min(max(size, 1), most) for size, most in pairs])}
 
 
-def _shape_of_slice_grad(desc: Any) -> Shapes | Misfit:
+def _shape_of_slice_grad(desc: structures.SliceGrad) -> Shapes | Misfit:
     """The sizes that the output has, and more where the window goes further."""
     misfit = _misfit(desc)
     if misfit:
@@ -65,7 +62,7 @@ def _shape_of_slice_grad(desc: Any) -> Shapes | Misfit:
     return {"output_gradient_tensor": tuple([max(size, offset + window) for size, offset, window in windows])}
 
 
-def _bounds(desc: Any, level: Level) -> list[Breach]:
+def _bounds(desc: structures.DML_SLICE_OPERATOR_DESC, level: Level) -> list[Breach]:
     walks = zip(desc.offsets, desc.strides, desc.sizes, desc.input_tensor.sizes, strict=True)
     last = [(offset + stride * (count - 1), size) for offset, stride, count, size in walks]
     return [
@@ -75,7 +72,7 @@ def _bounds(desc: Any, level: Level) -> list[Breach]:
     ]
 
 
-def _copied_sizes(desc: Any, level: Level) -> Breach | None:
+def _copied_sizes(desc: structures.DML_SLICE1_OPERATOR_DESC | structures.SliceGrad, level: Level) -> Breach | None:
     sizes, most = copied(desc).sizes, most_copied(desc)
     if all(1 <= size <= limit for size, limit in zip(sizes, most, strict=True)):
         return None
@@ -83,7 +80,7 @@ def _copied_sizes(desc: Any, level: Level) -> Breach | None:
     return Breach(f"{part}.Sizes", f"{braces(sizes)}, the window has {braces(most)} elements")
 
 
-def _window_range(desc: Any, level: Level) -> list[Breach]:
+def _window_range(desc: structures.DML_SLICE1_OPERATOR_DESC | structures.SliceGrad, level: Level) -> list[Breach]:
     windows = zip(desc.input_window_offsets, desc.input_window_sizes, sliced(desc).sizes, strict=True)
     whole = "OutputGradientTensor" if desc.operator == "SLICE_GRAD" else "InputTensor"
     return [
@@ -108,11 +105,11 @@ def _reach(count: int, stride: int) -> int:
     return (count - 1) * abs(stride) % 2**32
 
 
-def _strides_beyond_int(desc: Any) -> bool:
+def _strides_beyond_int(desc: structures.DML_SLICE_OPERATOR_DESC) -> bool:
     return any(stride > INT32_MAX for stride in desc.strides)
 
 
-def _slice_within_32_bits(desc: Any) -> bool:
+def _slice_within_32_bits(desc: structures.Slice) -> bool:
     """Where the distance of the last element is cut to 32 bits, all that is copied lies in the input or the window."""
     if not is_whole(desc) or _misfit(desc):
         return False
@@ -124,7 +121,7 @@ def _slice_within_32_bits(desc: Any) -> bool:
     return is_within and not _strides_beyond_int(desc)
 
 
-def _gradient_fits(desc: Any) -> bool:
+def _gradient_fits(desc: structures.SliceGrad) -> bool:
     """From the offset on all elements fit the output, whatever the window's size; distances are cut to 32 bits."""
     sizes = zip(
         desc.input_gradient_tensor.sizes,
@@ -136,7 +133,7 @@ def _gradient_fits(desc: Any) -> bool:
     return all(offset + _reach(count, stride) < size for count, stride, offset, size in sizes)
 
 
-def _empty_window(desc: Any) -> bool:
+def _empty_window(desc: structures.SliceGrad) -> bool:
     return is_whole(desc) and not _misfit(desc) and 0 in desc.input_window_sizes and _gradient_fits(desc)
 
 

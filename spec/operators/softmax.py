@@ -5,21 +5,20 @@ The sum is one of FLOAT32; of FLOAT16 tensors it may be kept in FLOAT16, cut or 
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, leading_ones
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec, operator_spec, output_sizes
 from dml_conformance.spec.operators._element_wise import same_sizes
 from dml_conformance.spec.rules import Breach
+from dml_conformance.spec.structures import Softmax
 
 
-def axes_of(desc: Any) -> tuple[int, ...]:
+def axes_of(desc: Softmax) -> tuple[int, ...]:
     """The axes that elements are taken together along: Axes, or the last one."""
     return getattr(desc, "axes", (len(desc.input_tensor.sizes) - 1,))
 
 
-def _effective_rank(desc: Any, level: Level) -> Breach | None:
+def _effective_rank(desc: Softmax, level: Level) -> Breach | None:
     leading = desc.input_tensor.sizes[:-2]
     first = next((d for d, size in enumerate(leading) if size > 1), None)
     return None if first is None else Breach(f"InputTensor.Sizes[{first}]", str(leading[first]))

@@ -5,15 +5,14 @@ TOP_K1 can take the smallest instead; TOP_K is TOP_K1 with an AxisDirection of D
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.constraints import axis_of, below, size_along, within
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.structures import TopK
 
 ALONG = size_along("InputTensor", "Axis")
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: TopK) -> Shapes | Misfit:
     """Of both outputs: the input's sizes with K along Axis."""
     sizes = desc.input_tensor.sizes
     if desc.axis >= len(sizes):
