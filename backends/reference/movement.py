@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dml_conformance.backends.reference.layout import UNSIGNED
 from dml_conformance.spec.expectation import Bits, Expectation, Mask
+from dml_conformance.spec.structures import Gather, GatherElements, GatherNd
 
 Integers = npt.NDArray[np.integer[Any]]
 
@@ -116,7 +117,7 @@ def last_dimensions(array: Any, count: int) -> Any:
     return array[(0,) * (array.ndim - count) + (...,)]
 
 
-def expected(values: Bits, outside: Mask | None, desc: Any) -> dict[str, Expectation]:
+def expected(values: Bits, outside: Mask | None, desc: Gather | GatherElements | GatherNd) -> dict[str, Expectation]:
     """What an operator that reads through an index tensor gives: where an index is out of range, any of the input.
 
     Args:

@@ -227,7 +227,7 @@ def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:
     return (*(slice(0, 1),) * (rank - len(spans)), *spans[max(0, len(spans) - rank) :])
 
 
-def cut_elementwise(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_elementwise(desc: OperatorDesc, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """Of an operator whose inputs have the output's sizes, or 1 where they are broadcast: the box of each of them."""
     return desc, {
         key: array[tuple(span if size > 1 else slice(0, 1) for span, size in zip(spans, array.shape, strict=True))]
@@ -247,6 +247,6 @@ class CutRows:
     axes: Callable[[Any], Sequence[int]]
     cut: Cut = cut_elementwise
 
-    def __call__(self, desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    def __call__(self, desc: OperatorDesc, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
         axes = self.axes(desc)
         return self.cut(desc, [slice(None) if d in axes else span for d, span in enumerate(spans)], arrays)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +11,14 @@ from dml_conformance.backends.reference.floats import FORMATS
 from dml_conformance.backends.reference.layout import Array, Arrays, as_numbers
 from dml_conformance.backends.reference.operators._quantize import quantized_between
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.expectation import Expectation, Mask
 
 SUM = 2**31  # beyond which INT32 does not reach
 OF = FORMATS[DataType.FLOAT32]
 
 
-def numbers_of(desc: Any, arrays: Arrays, key: str) -> Array:
+def numbers_of(desc: OperatorDesc, arrays: Arrays, key: str) -> Array:
     """The elements of an input as FLOAT64; 0 where there is no such tensor."""
     if key not in arrays:
         return np.zeros(())

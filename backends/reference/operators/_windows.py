@@ -11,8 +11,10 @@ from array_api_compat import device
 from dml_conformance.backends.reference.floats import Array, namespace
 from dml_conformance.backends.reference.layout import Arrays
 from dml_conformance.backends.reference.parts import CutRows, Spans
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.operator import Misfit, inputs, outputs
-from dml_conformance.spec.operators._windows import FIRST, Window, windows_of
+from dml_conformance.spec.operators._windows import FIRST, Pooled, Window, Windowed, windows_of
+from dml_conformance.spec.structures import AveragePooling, Pooling
 
 
 def seen(window: Window, length: int, count: int) -> Array:
@@ -21,14 +23,14 @@ def seen(window: Window, length: int, count: int) -> Array:
     return np.where((places >= 0) & (places < length), places, length)
 
 
-def known_windows(desc: Any, sizes: Sequence[int], spatial: int) -> tuple[Window, ...]:
+def known_windows(desc: Windowed, sizes: Sequence[int], spatial: int) -> tuple[Window, ...]:
     """What slides along each spatial dimension, of windows of these sizes."""
     found = windows_of(desc, sizes, spatial)
     assert not isinstance(found, Misfit), "the shapes follow from a valid descriptor"
     return found
 
 
-def windows_seen(desc: Any, image: Sequence[int], pooled: Sequence[int]) -> tuple[tuple[Window, ...], list[Array]]:
+def windows_seen(desc: Pooled, image: Sequence[int], pooled: Sequence[int]) -> tuple[tuple[Window, ...], list[Array]]:
     """What slides over an image of these sizes, and the places that it sees along each spatial dimension; see `seen`.
 
     Args:
@@ -72,20 +74,20 @@ def gathered(numbers: Array, places: Sequence[Array]) -> Array:
     return xp.permute_dims(numbers, (0, 1, *rows, *columns))
 
 
-def moving_axes(desc: Any, sizes: Sequence[int]) -> list[int]:
+def moving_axes(desc: Windowed, sizes: Sequence[int]) -> list[int]:
     """The spatial dimensions along which some window of these sizes sees more than the element in its own place."""
     lengths, counts = (of[0].tensor.sizes[FIRST:] for of in (inputs(desc), outputs(desc)))
     every = enumerate(zip(known_windows(desc, sizes, len(lengths)), lengths, counts, strict=True), FIRST)
     return [d for d, (of, size, count) in every if (of.size, of.stride, of.before, size) != (1, 1, 0, count)]
 
 
-def pooled_axes(desc: Any) -> Sequence[int]:
+def pooled_axes(desc: Pooling | AveragePooling) -> Sequence[int]:
     """Where windows move; everywhere if an index says where an element stands among all."""
     has_indices = getattr(desc, "output_indices_tensor", None) is not None
     return range(len(outputs(desc)[0].tensor.sizes)) if has_indices else moving_axes(desc, desc.window_size)
 
 
-def cut_regions(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_regions(desc: OperatorDesc, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The regions and the channels of a box."""
     regions, channels, *_ = spans
     every = slice(None)

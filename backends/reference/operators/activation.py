@@ -19,9 +19,10 @@ from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import ScaleBias
+from dml_conformance.spec.structures import DML_ACTIVATION_SHRINK_OPERATOR_DESC, Activation
 
 
-class Activation(NamedTuple):
+class ActivationFunction(NamedTuple):
     """An activation function.
 
     Attributes:
@@ -37,7 +38,7 @@ class Activation(NamedTuple):
     is_chained: bool = False
 
 
-def applied(desc: Any) -> Callable[[Enclosure], Enclosure] | None:
+def applied(desc: Activation) -> Callable[[Enclosure], Enclosure] | None:
     """The function that a descriptor names; None where the pages do not say what it is: of attributes that are not
     finite, and where one is 0 that something is divided by."""
     found = ACTIVATIONS[desc.operator]
@@ -52,7 +53,7 @@ def _with_attributes(function: Callable[..., Enclosure], attributes: tuple[float
     return function(*of, *attributes)
 
 
-def compute(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def compute(desc: Activation, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = function(input[c...])"""
     data_type, function = desc.input_tensor.data_type, applied(desc)
     source = arrays["input_tensor"]
@@ -179,7 +180,7 @@ def _divided(x: Enclosure, divisor: float) -> Enclosure:
 # --- of integers ------------------------------------------------------------------------------------------------------
 
 
-def relu_any(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def relu_any(desc: Activation, arrays: Arrays) -> dict[str, Any]:
     """max(0, x)"""
     source, data_type = arrays["input_tensor"], desc.input_tensor.data_type
     if data_type.is_float:
@@ -187,7 +188,7 @@ def relu_any(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": np.maximum(as_numbers(source, data_type), 0).view(source.dtype)}
 
 
-def parameterized_relu_any(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def parameterized_relu_any(desc: Activation, arrays: Arrays) -> dict[str, Any]:
     """x >= 0 ? x : slope * x; free where an integer type does not have the product"""
     data_type = desc.input_tensor.data_type
     if data_type.is_float:
@@ -197,7 +198,7 @@ def parameterized_relu_any(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return _integers(np.where(wide >= 0, wide, slopes.astype(np.int64) * wide), numbers)
 
 
-def shrink_any(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def shrink_any(desc: DML_ACTIVATION_SHRINK_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """x > Threshold ? x - Bias : x < -Threshold ? x + Bias : 0; free of integers that FLOAT32 does not have, where Bias
     or Threshold is none of the type, and where the type does not have the result"""
     data_type = desc.input_tensor.data_type
@@ -221,26 +222,26 @@ def _integers(found: Any, numbers: Any, is_open: Mask | bool = False) -> dict[st
 
 
 ACTIVATIONS = {
-    "ACTIVATION_CELU": Activation(celu, ("alpha",), "alpha"),
-    "ACTIVATION_ELU": Activation(elu, ("alpha",)),
-    "ACTIVATION_GELU": Activation(gelu),
-    "ACTIVATION_HARD_SIGMOID": Activation(hard_sigmoid, ("alpha", "beta"), is_chained=True),
-    "ACTIVATION_HARD_SWISH": Activation(hard_swish, ("alpha", "beta"), is_chained=True),
-    "ACTIVATION_IDENTITY": Activation(lambda x: x),
-    "ACTIVATION_LEAKY_RELU": Activation(leaky_relu, ("alpha",)),
-    "ACTIVATION_LINEAR": Activation(linear, ("alpha", "beta"), is_chained=True),
-    "ACTIVATION_PARAMETERIZED_RELU": Activation(parameterized_relu),
-    "ACTIVATION_PARAMETRIC_SOFTPLUS": Activation(parametric_softplus, ("alpha", "beta")),
-    "ACTIVATION_RELU": Activation(relu),
-    "ACTIVATION_SCALED_ELU": Activation(scaled_elu, ("alpha", "gamma")),
-    "ACTIVATION_SCALED_TANH": Activation(scaled_tanh, ("alpha", "beta")),
-    "ACTIVATION_SHRINK": Activation(shrink, ("bias", "threshold")),
-    "ACTIVATION_SIGMOID": Activation(sigmoid),
-    "ACTIVATION_SOFTPLUS": Activation(softplus, ("steepness",), "steepness"),
-    "ACTIVATION_SOFTSIGN": Activation(softsign),
-    "ACTIVATION_SWISH": Activation(swish, ("sigmoid_input_scale",)),
-    "ACTIVATION_TANH": Activation(tanh),
-    "ACTIVATION_THRESHOLDED_RELU": Activation(thresholded_relu, ("alpha",)),
+    "ACTIVATION_CELU": ActivationFunction(celu, ("alpha",), "alpha"),
+    "ACTIVATION_ELU": ActivationFunction(elu, ("alpha",)),
+    "ACTIVATION_GELU": ActivationFunction(gelu),
+    "ACTIVATION_HARD_SIGMOID": ActivationFunction(hard_sigmoid, ("alpha", "beta"), is_chained=True),
+    "ACTIVATION_HARD_SWISH": ActivationFunction(hard_swish, ("alpha", "beta"), is_chained=True),
+    "ACTIVATION_IDENTITY": ActivationFunction(lambda x: x),
+    "ACTIVATION_LEAKY_RELU": ActivationFunction(leaky_relu, ("alpha",)),
+    "ACTIVATION_LINEAR": ActivationFunction(linear, ("alpha", "beta"), is_chained=True),
+    "ACTIVATION_PARAMETERIZED_RELU": ActivationFunction(parameterized_relu),
+    "ACTIVATION_PARAMETRIC_SOFTPLUS": ActivationFunction(parametric_softplus, ("alpha", "beta")),
+    "ACTIVATION_RELU": ActivationFunction(relu),
+    "ACTIVATION_SCALED_ELU": ActivationFunction(scaled_elu, ("alpha", "gamma")),
+    "ACTIVATION_SCALED_TANH": ActivationFunction(scaled_tanh, ("alpha", "beta")),
+    "ACTIVATION_SHRINK": ActivationFunction(shrink, ("bias", "threshold")),
+    "ACTIVATION_SIGMOID": ActivationFunction(sigmoid),
+    "ACTIVATION_SOFTPLUS": ActivationFunction(softplus, ("steepness",), "steepness"),
+    "ACTIVATION_SOFTSIGN": ActivationFunction(softsign),
+    "ACTIVATION_SWISH": ActivationFunction(swish, ("sigmoid_input_scale",)),
+    "ACTIVATION_TANH": ActivationFunction(tanh),
+    "ACTIVATION_THRESHOLDED_RELU": ActivationFunction(thresholded_relu, ("alpha",)),
 }
 OPERATORS: dict[str, Compute] = {
     **{name: compute for name in ACTIVATIONS if name != "ACTIVATION_IDENTITY"},

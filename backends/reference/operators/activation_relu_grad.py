@@ -11,9 +11,10 @@ from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.functions import or_nan
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec.structures import ActivationReluGrad
 
 
-def relu_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def relu_grad(desc: ActivationReluGrad, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = input[c...] > 0 ? gradient[c...] : 0"""
     data_type, output = desc.input_tensor.data_type, desc.output_gradient_tensor
     x, gradient = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "input_gradient_tensor"))

@@ -11,9 +11,10 @@ from dml_conformance.backends.reference.operators._fused import rounded_or_not
 from dml_conformance.backends.reference.parts import Cuts, cut_elementwise
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.structures import AdamOptimizer
 
 
-def adam(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def adam(desc: AdamOptimizer, arrays: Arrays) -> dict[str, Any]:
     """m = Beta1 * m + (1 - Beta1) * g; v = Beta2 * v + (1 - Beta2) * g * g
 
     x -= LearningRate * alpha * m / (sqrt(v) + Epsilon), where alpha = sqrt(1 - Beta2^step) / (1 - Beta1^step), or 1 in

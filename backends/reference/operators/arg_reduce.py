@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,12 @@ from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Co
 from dml_conformance.backends.reference.operators._order import unordered
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import ArgReduce, Reduce
 
 INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
 
 
-def arg_reduce(find: Callable[..., Array], desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def arg_reduce(find: Callable[..., Array], desc: ArgReduce | Reduce, arrays: Arrays) -> dict[str, Expectation]:
     """The index of the extreme element among those along Axes, in row-major order; of equal ones the first or last.
 
     Args:

@@ -17,18 +17,19 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, attribute_of, inputs, outputs, with_tensors
 from dml_conformance.spec.operators.attention import HOLDS, MASK_TYPE, SPECS, STACKED, Parts, parts
+from dml_conformance.spec.structures import Attention
 
 PRESENT = {"output_present_key_tensor": "k", "output_present_value_tensor": "v"}
 INTEGERS = ("mask_tensor", "past_sequence_lengths_tensor")
 Heads = dict[str, Enclosure]  # query, key and value, as q, k and v, of sizes {batch, heads, length, size of a head}
 
 
-def attention(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def attention(desc: Attention, arrays: Arrays) -> dict[str, Any]:
     """output = softmax(query @ key.T * Scale + bias + mask) @ value, of each head"""
     return {slot.key: partial(_output, desc, arrays, slot) for slot in outputs(desc)}
 
 
-def _output(desc: Any, arrays: Arrays, slot: Slot, profile: Profile) -> Enclosure:
+def _output(desc: Attention, arrays: Arrays, slot: Slot, profile: Profile) -> Enclosure:
     data_type, sizes, evaluation = desc.output_tensor.data_type, parts(desc), Evaluation(profile)
     assert isinstance(sizes, Parts)
     numbers = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items() if key not in INTEGERS}
@@ -49,7 +50,7 @@ def _output(desc: Any, arrays: Arrays, slot: Slot, profile: Profile) -> Enclosur
     return found.reshape(*slot.tensor.sizes).to(data_type)
 
 
-def _heads(desc: Any, numbers: dict[str, Enclosure], sizes: Parts) -> Heads:
+def _heads(desc: Attention, numbers: dict[str, Enclosure], sizes: Parts) -> Heads:
     """Query, key and value as they stand in the inputs."""
     found: Heads = {}
     wanted = dict(zip("qkv", sizes[:3], strict=True))
@@ -92,7 +93,7 @@ def _scores(q: Enclosure, k: Enclosure, scale: float) -> Enclosure:
     return product if scale == 1.0 else either(product * scale, (q * scale) @ k)
 
 
-def _attended(desc: Any, arrays: Arrays, scores: Enclosure, v: Enclosure, data_type: DataType) -> Enclosure:
+def _attended(desc: Attention, arrays: Arrays, scores: Enclosure, v: Enclosure, data_type: DataType) -> Enclosure:
     """The values, weighed; MaskFilterValue is added to what is masked, or stands in its place."""
     if desc.mask_tensor is None:
         return _weighed(scores, v, data_type)
@@ -116,7 +117,7 @@ def _weighed(scores: Enclosure, v: Enclosure, data_type: DataType) -> Enclosure:
     return rounded_or_not(weights, data_type) @ v
 
 
-def masked(desc: Any, mask: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+def masked(desc: Attention, mask: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Which scores are masked, and for which queries it is not said."""
     batch, keys = shape[0], np.arange(shape[3])
     of_queries = (*shape[:3], 1)
@@ -133,7 +134,7 @@ def masked(desc: Any, mask: Array, shape: tuple[int, ...]) -> tuple[Array, Array
     return np.broadcast_to(is_masked, shape), np.broadcast_to(is_open, of_queries)
 
 
-def _cut(desc: Any, arrays: Arrays, batch: slice, queries: slice) -> tuple[Any, Arrays]:
+def _cut(desc: Attention, arrays: Arrays, batch: slice, queries: slice) -> tuple[Any, Arrays]:
     """What these queries, or their keys and values, are computed from."""
     every = slice(None)
     scores = (batch, every, queries, every)
@@ -152,21 +153,21 @@ def _cut(desc: Any, arrays: Arrays, batch: slice, queries: slice) -> tuple[Any, 
     return with_tensors(desc, tensors), found
 
 
-def cut_output(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_output(desc: Attention, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return _cut(desc, arrays, *spans[-3:-1])
 
 
-def cut_present(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_present(desc: Attention, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return _cut(desc, arrays, spans[-4], slice(None))
 
 
-def axes_of_output(desc: Any) -> tuple[int, ...]:
+def axes_of_output(desc: Attention) -> tuple[int, ...]:
     """Along rows, which have all heads; and along queries where keys stand in one tensor with them."""
     rank = len(desc.output_tensor.sizes)
     return tuple(range(rank - (1 if desc.query_tensor is not None else 2), rank))
 
 
-def axes_of_present(key: str, desc: Any) -> tuple[int, ...]:
+def axes_of_present(key: str, desc: Attention) -> tuple[int, ...]:
     """Along all dimensions but the batch."""
     rank = len(getattr(desc, key).sizes)
     return tuple(range(rank - 3, rank))

@@ -14,12 +14,13 @@ from dml_conformance.backends.reference.operators.mean_variance import variance_
 from dml_conformance.backends.reference.parts import Cut, CutRows, cut_elementwise
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.batch_normalization import axes_of
+from dml_conformance.spec.structures import BatchNormalization
 
 Inputs = dict[str, Enclosure]
 Outputs = dict[str, Callable[[], Enclosure]]  # each computed when it is asked for
 
 
-def normalized(given: Inputs, mean: Enclosure, variance: Enclosure, desc: Any) -> Enclosure:
+def normalized(given: Inputs, mean: Enclosure, variance: Enclosure, desc: BatchNormalization) -> Enclosure:
     """activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias), or the same as a multiple of x and a rest."""
     x, scale, bias, add = (given.get(f"{key}_tensor") for key in ("input", "scale", "bias", "fused_add"))
     assert x is not None
@@ -41,12 +42,12 @@ def _added(one: Enclosure, other: Enclosure, last: Enclosure | None) -> Enclosur
     return either((one + other) + last, one + (other + last), (one + last) + other)
 
 
-def inference(given: Inputs, desc: Any) -> Outputs:
+def inference(given: Inputs, desc: BatchNormalization) -> Outputs:
     """With a mean and a variance that are given."""
     return {"output_tensor": lambda: normalized(given, given["mean_tensor"], given["variance_tensor"], desc)}
 
 
-def training(given: Inputs, desc: Any) -> Outputs:
+def training(given: Inputs, desc: BatchNormalization) -> Outputs:
     """With those of the input; in FLOAT16 they may be what the outputs hold of them."""
     data_type, x, axes = desc.output_tensor.data_type, given["input_tensor"], axes_of(desc)
     mean = x.mean(axes)
@@ -59,7 +60,7 @@ def training(given: Inputs, desc: Any) -> Outputs:
     }
 
 
-def _parameter_gradients(given: Inputs, desc: Any) -> Outputs:
+def _parameter_gradients(given: Inputs, desc: BatchNormalization) -> Outputs:
     """Those of scale and bias, which both operators compute alike."""
     axes, data_type, gradient = axes_of(desc), desc.input_tensor.data_type, given["input_gradient_tensor"]
 
@@ -75,12 +76,12 @@ def _parameter_gradients(given: Inputs, desc: Any) -> Outputs:
     }
 
 
-def _scaled(of: Enclosure, given: Inputs, root: Enclosure, desc: Any) -> Enclosure:
+def _scaled(of: Enclosure, given: Inputs, root: Enclosure, desc: BatchNormalization) -> Enclosure:
     scale = given["scale_tensor"]
     return either(of * (scale / root), scale * (of / root)).to(desc.input_tensor.data_type)
 
 
-def gradients(given: Inputs, desc: Any) -> Outputs:
+def gradients(given: Inputs, desc: BatchNormalization) -> Outputs:
     """gradient * (scale / sqrt(variance + Epsilon)) for the input"""
 
     def of_input() -> Enclosure:
@@ -89,7 +90,7 @@ def gradients(given: Inputs, desc: Any) -> Outputs:
     return {"output_gradient_tensor": of_input, **_parameter_gradients(given, desc)}
 
 
-def training_gradients(given: Inputs, desc: Any) -> Outputs:
+def training_gradients(given: Inputs, desc: BatchNormalization) -> Outputs:
     """scale / root * (centered gradient - centered input * mean(gradient * centered input) / variance) for the input"""
 
     def of_input() -> Enclosure:
@@ -111,7 +112,7 @@ def training_gradients(given: Inputs, desc: Any) -> Outputs:
 def _operator(formula: Callable[[Inputs, Any], Outputs]) -> Compute:
     """What computes each output on its own when it is asked for, under a profile."""
 
-    def compute(desc: Any, arrays: Arrays) -> dict[str, Any]:
+    def compute(desc: BatchNormalization, arrays: Arrays) -> dict[str, Any]:
         found: dict[str, Outputs] = {}
 
         def output(key: str, profile: Profile) -> Enclosure:

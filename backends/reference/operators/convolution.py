@@ -32,11 +32,12 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators._windows import FIRST
+from dml_conformance.spec.structures import DML_CONVOLUTION_OPERATOR_DESC, Convolution
 
 MODE, DIRECTION = enumeration("DML_CONVOLUTION_MODE"), enumeration("DML_CONVOLUTION_DIRECTION")
 
 
-def convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def convolution(desc: DML_CONVOLUTION_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """FORWARD output[n, o, b] = sum(input[n, c, b * Strides + w * Dilations - StartPadding] * filter[o, c, w]);
     BACKWARD output[n, o, b * Strides + w * Dilations - StartPadding] += input[n, c, b] * filter[c, o, w]; + bias[o].
 
@@ -77,14 +78,14 @@ def convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": sums}
 
 
-def convolution_integer(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def convolution_integer(desc: Convolution, arrays: Arrays) -> dict[str, Expectation]:
     """output[n, o, b] = sum((input[n, c, b * Strides + w * Dilations - StartPadding] - input_zero_point)
     * (filter[o, c, w] - filter_zero_point[o])), open beyond INT32"""
     rows, columns = _integer_factors(desc, arrays)
     return {"output_tensor": as_int32(_in_place(rows @ columns, desc))}
 
 
-def quantized_convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def quantized_convolution(desc: Convolution, arrays: Arrays) -> dict[str, Any]:
     """output[n, o, b] = clamp(round((sum(input * filter, less their zero points) + bias[o]) * input_scale
     * filter_scale[o] / scale) + zero_point, least, largest), ties to even"""
     rows, columns = _integer_factors(desc, arrays)
@@ -109,7 +110,7 @@ def quantized_convolution(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": expected}
 
 
-def _integer_factors(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+def _integer_factors(desc: Convolution, arrays: Arrays) -> tuple[Array, Array]:
     """What windows see, in rows by batch, group and place, and the weights of each output channel of a group, in
     columns; both less their zero points, so that the padding is 0."""
     numbers, filters = (numbers_of(desc, arrays, f"{name}_tensor") for name in ("input", "filter"))
@@ -129,7 +130,7 @@ def _by_channel(numbers: Array, groups: int) -> Array:
     return numbers.reshape(1, groups if numbers.size > 1 else 1, 1, -1)
 
 
-def _in_place(found: Array, desc: Any) -> Array:
+def _in_place(found: Array, desc: Convolution) -> Array:
     """Results by batch, group, place and channel, as the output has them."""
     return found.transpose(0, 1, 3, 2).reshape(desc.output_tensor.sizes)
 
@@ -152,14 +153,14 @@ def _each(operation: Any, parts: list[Array]) -> Mask:
     return np.asarray(reduce(joined, parts))
 
 
-def whole_axes(desc: Any) -> list[int]:
+def whole_axes(desc: Convolution) -> list[int]:
     """Where windows move, and the channels unless they are of one group, or each of its own."""
     channels = desc.input_tensor.sizes[1], desc.output_tensor.sizes[1]
     is_apart = desc.group_count == 1 or channels == (desc.group_count, desc.group_count)
     return [*(() if is_apart else (1,)), *moving_axes(desc, desc.filter_tensor.sizes[FIRST:])]
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Convolution, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The windows, filters, and what else there is by channel, of a box of the output."""
     (batch, channels, *shown), every = spans, slice(None)
     boxes = {key: tuple(channels if size > 1 else every for size in array.shape) for key, array in arrays.items()}

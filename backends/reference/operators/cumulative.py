@@ -14,11 +14,12 @@ from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.backends.reference.products import cumulative_product
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.cumulative import DIRECTION, is_exclusive
+from dml_conformance.spec.structures import Cumulative
 
 Scan = Callable[[Any, int], Any]
 
 
-def cumulative(empty: int, of_integers: Callable[..., Any], of_floats: Scan, desc: Any, arrays: Arrays) -> Any:
+def cumulative(empty: int, of_integers: Callable[..., Any], of_floats: Scan, desc: Cumulative, arrays: Arrays) -> Any:
     """output[c] = input[c with 0 along Axis] + ... + input[c], or their product.
 
     Args:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.backends.reference.layout import Arrays, Compute
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.depth_space import order_of
+from dml_conformance.spec.structures import DepthSpace
 
 COLUMN_ROW_DEPTH = enumeration("DML_DEPTH_SPACE_ORDER").COLUMN_ROW_DEPTH
 
 
-def space_to_depth(desc: Any, arrays: Arrays) -> Arrays:
+def space_to_depth(desc: DepthSpace, arrays: Arrays) -> Arrays:
     """output[n, (y, x, c), h, w] = input[n, c, (h, y), (w, x)]; for COLUMN_ROW_DEPTH the channels are (c, y, x)."""
     source, block = arrays["input_tensor"], desc.block_size
     batch, channels, height, width = source.shape
@@ -20,7 +19,7 @@ def space_to_depth(desc: Any, arrays: Arrays) -> Arrays:
     return {"output_tensor": moved.reshape(desc.output_tensor.sizes)}
 
 
-def depth_to_space(desc: Any, arrays: Arrays) -> Arrays:
+def depth_to_space(desc: DepthSpace, arrays: Arrays) -> Arrays:
     """output[n, c, (h, y), (w, x)] = input[n, (y, x, c), h, w]; for COLUMN_ROW_DEPTH the channels are (c, y, x)."""
     source, block = arrays["input_tensor"], desc.block_size
     batch, channels, height, width = source.shape

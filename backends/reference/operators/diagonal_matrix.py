@@ -10,10 +10,13 @@ import numpy as np
 from dml_conformance.backends.reference.layout import UNSIGNED, Array, Arrays, Compute
 from dml_conformance.backends.reference.operators._conversion import converted, scalar
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec import structures
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 
 
-def diagonal_matrix(desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]:
+def diagonal_matrix(
+    desc: structures.DML_DIAGONAL_MATRIX_OPERATOR_DESC, arrays: Arrays
+) -> dict[str, Array | Expectation]:
     """output[..., y, x] = y + Offset == x ? Value : 0"""
     tensor = desc.output_tensor
     on_diagonal = np.broadcast_to(diagonals(tensor.sizes) == desc.offset, tensor.sizes)
@@ -29,7 +32,7 @@ def diagonal_matrix(desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]
     return {"output_tensor": Expectation(on(value.values), free=on(value.free))}  # without its fraction
 
 
-def diagonal_matrix1(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def diagonal_matrix1(desc: structures.DML_DIAGONAL_MATRIX1_OPERATOR_DESC, arrays: Arrays) -> dict[str, Array]:
     """output[..., y, x] = x - y in [Begin, End), or not in [End, Begin) ? Value : input[..., y, x] or 0"""
     tensor, begin, end = desc.output_tensor, desc.diagonal_fill_begin, desc.diagonal_fill_end
     number = diagonals(tensor.sizes)
@@ -44,7 +47,7 @@ def diagonals(sizes: tuple[int, ...]) -> Array:
     return np.arange(sizes[-1]) - np.arange(sizes[-2])[:, None]
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: structures.DiagonalMatrix, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """Diagonals are counted from the corner of the box."""
     corner = spans[-1].start - spans[-2].start
     named = ("offset", "diagonal_fill_begin", "diagonal_fill_end")

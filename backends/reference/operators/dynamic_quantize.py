@@ -12,12 +12,13 @@ from dml_conformance.backends.reference.layout import UNSIGNED, Arrays, Compute,
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal, quantized_between
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Within, boxes
+from dml_conformance.spec.structures import DynamicQuantize
 
 PART = 2**18  # elements that are quantized together
 STEPS = 255.0
 
 
-def dynamic_quantize(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def dynamic_quantize(desc: DynamicQuantize, arrays: Arrays) -> dict[str, Any]:
     """scale = (max(input) - min(input)) / 255; zero = least - min(input) / scale;
     output[c...] = clamp(round(input[c...] / scale) + zero, least, largest); 0 counts as an element, or does not"""
     x, data_type = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type), desc.output_tensor.data_type

@@ -20,12 +20,16 @@ from dml_conformance.backends.reference.operators._fused import activated
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask, Within
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ElementWiseBinary
 
 Found = dict[str, Any]
 
 
 def compute(
-    function: Callable[[Any, Any], Any], desc: Any, arrays: Arrays, of_integers: Callable[..., Array] | None = None
+    function: Callable[[Any, Any], Any],
+    desc: ElementWiseBinary,
+    arrays: Arrays,
+    of_integers: Callable[..., Array] | None = None,
 ) -> Found:
     """output[c...] = function(a[c...], b[c...]); integers keep the low bits of what is exact"""
     data_type = desc.a_tensor.data_type
@@ -41,7 +45,7 @@ def difference_square(a: Any, b: Any) -> Any:
     return difference * difference
 
 
-def add_activated(desc: Any, arrays: Arrays) -> Found:
+def add_activated(desc: DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, arrays: Arrays) -> Found:
     """output[c...] = activation(a[c...] + b[c...])"""
     data_type, activation = desc.output_tensor.data_type, desc.fused_activation
     is_chained = activation is not None and activation.operator != "ACTIVATION_IDENTITY"
@@ -50,7 +54,7 @@ def add_activated(desc: Any, arrays: Arrays) -> Found:
     return {"output_tensor": found}
 
 
-def mean(desc: Any, arrays: Arrays) -> Found:
+def mean(desc: ElementWiseBinary, arrays: Arrays) -> Found:
     """output[c...] = (a[c...] + b[c...]) / 2; of integers with a negative odd sum either of the nearest, and free where
     the sum overflows"""
     a, b = _operands(desc, arrays)
@@ -63,7 +67,7 @@ def mean(desc: Any, arrays: Arrays) -> Found:
     return {"output_tensor": Expectation(_bits(high), free=is_free, within=within)}
 
 
-def divide(desc: Any, arrays: Arrays) -> Found:
+def divide(desc: ElementWiseBinary, arrays: Arrays) -> Found:
     """output[c...] = a[c...] / b[c...], that of integers toward 0"""
     a, b = _operands(desc, arrays)
     if desc.a_tensor.data_type.is_float:
@@ -71,7 +75,7 @@ def divide(desc: Any, arrays: Arrays) -> Found:
     return _where_defined(lambda a, b: a // b + ((a % b != 0) & ((a < 0) != (b < 0))), a, b)
 
 
-def modulus(rounding: str, of_integers: Callable[..., Array], desc: Any, arrays: Arrays) -> Found:
+def modulus(rounding: str, of_integers: Callable[..., Array], desc: ElementWiseBinary, arrays: Arrays) -> Found:
     """output[c...] = a[c...] - b[c...] * rounding(a[c...] / b[c...])"""
     if desc.a_tensor.data_type.is_float:
         return compute(partial(_remainder, rounding), desc, arrays)
@@ -148,7 +152,7 @@ def _where_defined(function: Callable[[Array, Array], Array], a: Array, b: Array
     return {"output_tensor": Expectation(_bits(found), free=is_free if is_free.any() else None)}
 
 
-def _operands(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+def _operands(desc: ElementWiseBinary, arrays: Arrays) -> tuple[Array, Array]:
     data_type = desc.a_tensor.data_type
     return as_numbers(arrays["a_tensor"], data_type), as_numbers(arrays["b_tensor"], data_type)
 

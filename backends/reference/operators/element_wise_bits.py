@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dml_conformance.backends.reference.layout import UNSIGNED, Array, Arrays, Compute
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import ElementWiseBits
 
 _COUNTS = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits that each byte has set
 
 
-def combine(operation: Callable[[Array, Array], Array], desc: Any, arrays: Arrays) -> dict[str, Array]:
+def combine(operation: Callable[[Array, Array], Array], desc: ElementWiseBits, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = operation(a[c...], b[c...]), bit by bit"""
     return {"output_tensor": operation(arrays["a_tensor"], arrays["b_tensor"])}
 
 
-def invert(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def invert(desc: ElementWiseBits, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = ~input[c...]"""
     return {"output_tensor": ~arrays["input_tensor"]}
 
 
-def count(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def count(desc: ElementWiseBits, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = number of bits set in input[c...]"""
     source = np.ascontiguousarray(arrays["input_tensor"])
     in_bytes = source.view(np.uint8).reshape(*source.shape, source.itemsize)
     return {"output_tensor": _COUNTS[in_bytes].sum(-1, dtype=UNSIGNED[desc.output_tensor.data_type.size])}
 
 
-def shift(operation: Callable[[Array, Array], Array], desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def shift(operation: Callable[[Array, Array], Array], desc: ElementWiseBits, arrays: Arrays) -> dict[str, Expectation]:
     """output[c...] = operation(a[c...], b[c...]), `<<` or `>>`; free where b[c...] is no less than the bits of a."""
     a, b = arrays["a_tensor"], arrays["b_tensor"]
     is_beyond = b >= 8 * a.itemsize

@@ -14,11 +14,12 @@ from dml_conformance.backends.reference.functions import maximum, minimum, or_na
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec import structures
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Within
 
 
-def clip(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def clip(desc: structures.DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = min(Max, max(Min, input[c...])), with Min and Max as numbers of the type"""
     data_type = desc.input_tensor.data_type
     if data_type.is_float:
@@ -28,13 +29,13 @@ def clip(desc: Any, arrays: Arrays) -> dict[str, Any]:
     )
 
 
-def clip_of_type(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def clip_of_type(desc: structures.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = max(Min, min(input[c...], Max))"""
     data_type = desc.input_tensor.data_type
     return _between(desc, arrays, scalar(desc.min, data_type), scalar(desc.max, data_type))
 
 
-def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def threshold(desc: structures.ElementWiseClip, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = max(input[c...], Min)"""
     data_type = desc.input_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
@@ -46,7 +47,7 @@ def threshold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": _any_of(*(np.maximum(numbers, limit) for limit in limits if limit is not None))}
 
 
-def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -> dict[str, Any]:
+def _between(desc: structures.ElementWiseClip, arrays: Arrays, low: Array | None, high: Array | None) -> dict[str, Any]:
     """Whichever limit comes first; of several numbers that a limit may be rounded to any.
 
     The order makes a difference where Min is above Max, and of a NaN.
@@ -63,7 +64,7 @@ def _between(desc: Any, arrays: Arrays, low: Array | None, high: Array | None) -
     return _held(desc, numbers, np.atleast_1d(low), np.atleast_1d(high))
 
 
-def _held(desc: Any, numbers: Array, *limits: Array) -> dict[str, Any]:
+def _held(desc: structures.ElementWiseClip, numbers: Array, *limits: Array) -> dict[str, Any]:
     """Held between limits in either order; one that is a NaN is none, or makes a NaN of everything."""
 
     def formula(x: Enclosure, *arguments: Enclosure) -> Enclosure:
@@ -77,7 +78,7 @@ def _held(desc: Any, numbers: Array, *limits: Array) -> dict[str, Any]:
     return {"output_tensor": Formula(formula, (numbers, *limits), desc.input_tensor.data_type, is_chained=is_chained)}
 
 
-def clip_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def clip_grad(desc: structures.ElementWiseClipGrad, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = Min < input[c...] < Max ? gradient[c...] : 0, with limits as they are or as the type has them"""
     numbers, gradient = _numbers_and_gradient(desc, arrays)
     data_type = desc.input_tensor.data_type
@@ -97,7 +98,7 @@ def clip_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_gradient_tensor": _any_of(*(np.where(between, gradient, zero) for between in is_between))}
 
 
-def clip_grad_of_type(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def clip_grad_of_type(desc: structures.ElementWiseClipGrad, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = Min < input[c...] < Max ? gradient[c...] : 0, with limits of the tensors' type"""
     numbers, gradient = _numbers_and_gradient(desc, arrays)
     data_type = desc.input_tensor.data_type
@@ -108,7 +109,7 @@ def clip_grad_of_type(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_gradient_tensor": Expectation(passed.view(UNSIGNED[passed.itemsize]))}
 
 
-def _numbers_and_gradient(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+def _numbers_and_gradient(desc: structures.ElementWiseClipGrad, arrays: Arrays) -> tuple[Array, Array]:
     return as_numbers(arrays["input_tensor"], desc.input_tensor.data_type), as_numbers(
         arrays["input_gradient_tensor"], desc.input_tensor.data_type
     )

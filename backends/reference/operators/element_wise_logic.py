@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dml_conformance.backends.reference.layout import UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec import structures
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import inputs
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
 
@@ -20,19 +21,19 @@ Operation = Callable[[Array, Array], Mask]
 _INFINITE: dict[int, Callable[[Array], Mask]] = {EITHER: np.isinf, POSITIVE: np.isposinf, NEGATIVE: np.isneginf}
 
 
-def combine(operation: Operation, desc: Any, arrays: Arrays) -> dict[str, Array]:
+def combine(operation: Operation, desc: structures.ElementWiseLogic, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = operation(a[c...] != 0, b[c...] != 0) ? 1 : 0"""
     return _truths(desc, operation(arrays["a_tensor"] != 0, arrays["b_tensor"] != 0))
 
 
-def negate(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def negate(desc: structures.ElementWiseLogic, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = input[c...] == 0 ? 1 : 0"""
     return _truths(desc, arrays["input_tensor"] == 0)
 
 
-def compare(operation: Operation, desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]:
+def compare(operation: Operation, desc: structures.ElementWiseLogic, arrays: Arrays) -> dict[str, Array | Expectation]:
     """output[c...] = operation(a[c...], b[c...]) ? 1 : 0; either where subnormal FLOAT32 numbers as 0 change that."""
-    data_type = desc.a_tensor.data_type
+    data_type = inputs(desc)[0].tensor.data_type
     a, b = (as_numbers(arrays[key], data_type) for key in ("a_tensor", "b_tensor"))
     found = _truths(desc, operation(a, b))
     if data_type is not DataType.FLOAT32:
@@ -46,18 +47,18 @@ def compare(operation: Operation, desc: Any, arrays: Arrays) -> dict[str, Array 
     return {"output_tensor": Expectation(kept, within=within)}
 
 
-def is_nan(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def is_nan(desc: structures.DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = isnan(input[c...]) ? 1 : 0"""
     return _truths(desc, np.isnan(as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)))
 
 
-def is_infinity(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def is_infinity(desc: structures.DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = isinf(input[c...]), of the sign that InfinityMode names, ? 1 : 0"""
     numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
     return _truths(desc, _INFINITE[desc.infinity_mode](numbers))
 
 
-def _truths(desc: Any, found: Mask) -> dict[str, Bits]:
+def _truths(desc: structures.ElementWiseLogic, found: Mask) -> dict[str, Bits]:
     """What is true as 1, what is not as 0."""
     return {"output_tensor": np.asarray(found).astype(UNSIGNED[desc.output_tensor.data_type.size])}
 

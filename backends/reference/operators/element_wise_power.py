@@ -13,6 +13,7 @@ from dml_conformance.backends.reference.formula import Formula, scaled
 from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Numbers, Within
@@ -21,7 +22,7 @@ from dml_conformance.spec.expectation import Expectation, Numbers, Within
 FRACTION, ODD, EVEN = 0.0, 1.0, 2.0
 
 
-def pow_tensor(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def pow_tensor(desc: structures.DML_ELEMENT_WISE_POW_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = pow(input[c...], exponent[c...])"""
     data_type = desc.input_tensor.data_type
     base = as_numbers(arrays["input_tensor"], data_type)
@@ -35,7 +36,7 @@ def pow_tensor(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return _of_floats(desc, base, exponent)
 
 
-def pow_constant(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def pow_constant(desc: structures.DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = pow(input[c...], Exponent)"""
     data_type = desc.input_tensor.data_type
     with np.errstate(over="ignore"):
@@ -44,7 +45,7 @@ def pow_constant(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return _of_floats(desc, as_numbers(arrays["input_tensor"], data_type), exponent, own)
 
 
-def _of_floats(desc: Any, base: Array, *exponents: Array) -> dict[str, Any]:
+def _of_floats(desc: structures.ElementWisePower, base: Array, *exponents: Array) -> dict[str, Any]:
     """Of an exponent, and what it may be rounded to."""
 
     def formula(x: Enclosure, *exponents: Enclosure) -> Enclosure:
@@ -95,7 +96,7 @@ def _of_infinities(exact: Numbers, base: Numbers, exponent: Numbers, kind: Numbe
     return np.where(is_other, -np.abs(exact), found)
 
 
-def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:
+def _of_integers(desc: structures.ElementWisePower, base: Array, exponent: Array) -> Expectation:
     """The power, modulo 2^64; free where that is no number of the type"""
     bits = UNSIGNED[base.itemsize]
     free = np.full(base.shape, desc.scale_bias is not None)
@@ -107,7 +108,7 @@ def _of_integers(desc: Any, base: Array, exponent: Array) -> Expectation:
     with np.errstate(over="ignore"):
         magnitude = np.power(np.abs(base.astype(np.float64)), count.astype(np.float64))
     exact = np.where((base < 0) & (count % 2 == 1), -magnitude, magnitude)
-    least, most = desc.input_tensor.data_type.limits
+    least, most = desc.input_tensor.data_type.limits or (0, 0)
     free |= (exact < least) | (exact > most) | ((exponent < 0) & ~is_unit)
     return Expectation(values.astype(bits), free=free if free.any() else None)
 

@@ -17,12 +17,13 @@ from dml_conformance.backends.reference.operators._quantize import (
     quotient_error,
 )
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
+from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 
 
-def quantize(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def quantize(desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, arrays: Arrays) -> dict[str, Expectation]:
     """output[c...] = clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest), ties to even"""
     numbers, scales = _numbers(desc, arrays, "input_tensor"), _numbers(desc, arrays, "scale_tensor")
     with np.errstate(all="ignore"):
@@ -39,7 +40,7 @@ def quantize(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     return {"output_tensor": found}
 
 
-def quantized_add(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def quantized_add(desc: structures.ElementWiseQuantize, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = clamp(round(((a[c...] - a_zero) * a_scale + (b[c...] - b_zero) * b_scale) / scale) + zero, least,
     largest), ties to even"""
     scales = _numbers(desc, arrays, "output_scale_tensor")
@@ -69,7 +70,7 @@ def quantized_add(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": output}
 
 
-def dequantize(desc: Any, arrays: Arrays) -> dict[str, Formula]:
+def dequantize(desc: structures.DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, arrays: Arrays) -> dict[str, Formula]:
     """output[c...] = (input[c...] - zero_point[c...]) * scale[c...]; open where the scale is 0, and where a type of 32
     bits does not have the difference"""
     numbers, data_type = _numbers(desc, arrays, "input_tensor"), desc.output_tensor.data_type
@@ -91,11 +92,11 @@ def _as_float32(numbers: Enclosure) -> Enclosure:
     return either(wide, wide.to(DataType.FLOAT32))
 
 
-def _numbers(desc: Any, arrays: Arrays, key: str) -> Array:
+def _numbers(desc: structures.ElementWiseQuantize, arrays: Arrays, key: str) -> Array:
     return as_numbers(arrays[key], getattr(desc, key).data_type)
 
 
-def _zero_points(desc: Any, arrays: Arrays, key: str = "zero_point_tensor") -> Array:
+def _zero_points(desc: structures.ElementWiseQuantize, arrays: Arrays, key: str = "zero_point_tensor") -> Array:
     """As FLOAT64; zeros where the descriptor has no such tensor."""
     return np.zeros(()) if getattr(desc, key) is None else _numbers(desc, arrays, key).astype(np.float64)
 

@@ -17,12 +17,13 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_number
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, ElementWiseUnary
 
 HALVES_TO_EVEN, TOWARD_ZERO, TOWARD_INFINITY = enumeration("DML_ROUNDING_MODE")
 
 
 def compute(
-    function: Callable[[Enclosure], Enclosure], desc: Any, arrays: Arrays, keeps_zero_signs: bool = False
+    function: Callable[[Enclosure], Enclosure], desc: ElementWiseUnary, arrays: Arrays, keeps_zero_signs: bool = False
 ) -> dict[str, Formula]:
     """output[c...] = function(input[c...]); with ScaleBias, of input[c...] * Scale + Bias"""
     data_type, scale_bias = desc.input_tensor.data_type, getattr(desc, "scale_bias", None)
@@ -38,7 +39,7 @@ def compute(
 
 
 def compute_any(
-    function: Callable[[Any], Any], of_integers: Callable[[Array], Array], desc: Any, arrays: Arrays
+    function: Callable[[Any], Any], of_integers: Callable[[Array], Array], desc: ElementWiseUnary, arrays: Arrays
 ) -> Any:
     """The same, for integers too: exact; free where the type has no such number, and with ScaleBias."""
     data_type = desc.input_tensor.data_type
@@ -55,7 +56,7 @@ def compute_any(
     }
 
 
-def round_to_whole(desc: Any, arrays: Arrays) -> dict[str, Formula]:
+def round_to_whole(desc: DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, arrays: Arrays) -> dict[str, Formula]:
     """output[c...] = input[c...] as a whole number: of two that are as near the even one, the one nearer to zero, or
     the nearest one, of two the one farther from zero"""
     return compute(partial(functions.stepped, _ROUNDED[desc.rounding_mode]), desc, arrays)

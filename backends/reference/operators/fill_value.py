@@ -15,6 +15,7 @@ from dml_conformance.backends.reference.floats import FORMATS, quiet, spacing
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile, Subnormals
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
@@ -22,12 +23,12 @@ from dml_conformance.spec.expectation import Expectation
 FIRST = "first"  # of a part of a sequence: which element it begins with, in place of an input
 
 
-def fill_value_constant(desc: Any, arrays: Arrays) -> dict[str, Array]:
+def fill_value_constant(desc: structures.DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = Value"""
     return {"output_tensor": np.full(desc.output_tensor.sizes, scalar(desc.value, desc.output_tensor.data_type))}
 
 
-def fill_value_sequence(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def fill_value_sequence(desc: structures.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[element n, row-major] = ValueStart + n * ValueDelta, added up step by step or multiplied."""
     tensor, start, delta = desc.output_tensor, desc.value_start, desc.value_delta
     first, count = int(arrays[FIRST]) if FIRST in arrays else 0, prod(tensor.sizes)
@@ -105,11 +106,13 @@ def _unit(first: Fraction, step: Fraction) -> Fraction:
     return Fraction(whole & -whole, common) if whole else Fraction(1)
 
 
-def cut_constant(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_constant(desc: structures.FillValue, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return desc, arrays
 
 
-def cut_sequence(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_sequence(
+    desc: structures.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, spans: Spans, arrays: Arrays
+) -> tuple[Any, Arrays]:
     """The sequence from the box's first element on."""
     first = np.ravel_multi_index([span.start for span in spans], desc.output_tensor.sizes)
     return desc, {FIRST: np.array(first, np.uint64)}

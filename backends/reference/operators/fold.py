@@ -13,11 +13,12 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_number
 from dml_conformance.backends.reference.operators._windows import known_windows, seeing
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators._windows import FIRST
+from dml_conformance.spec.structures import Fold
 
 Array = npt.NDArray[Any]
 
 
-def unfold(desc: Any, arrays: Arrays) -> Arrays:
+def unfold(desc: Fold, arrays: Arrays) -> Arrays:
     """output[n, (c, w), b] = input[n, c, b * Strides + w * Dilations - StartPadding], or 0 in the padding."""
     source = arrays["input_tensor"]
     padding = ((0, 0), (0, 0), *zip(desc.start_padding, desc.end_padding, strict=True))
@@ -30,7 +31,7 @@ def unfold(desc: Any, arrays: Arrays) -> Arrays:
     return {"output_tensor": columns.reshape(desc.output_tensor.sizes)}
 
 
-def fold(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def fold(desc: Fold, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, b * Strides + w * Dilations - StartPadding] = sum(input[n, (c, w), b] for each w and b there)."""
     numbers = as_numbers(arrays["input_tensor"], desc.input_tensor.data_type)
     sizes, rank = desc.output_tensor.sizes, len(desc.output_tensor.sizes)
@@ -55,13 +56,13 @@ def fold(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": sums}
 
 
-def _counts(desc: Any, spatial: tuple[int, ...]) -> tuple[int, ...]:
+def _counts(desc: Fold, spatial: tuple[int, ...]) -> tuple[int, ...]:
     """How many windows there are along each spatial dimension."""
     windows = known_windows(desc, desc.window_sizes, len(spatial))
     return tuple(window.count(size) for window, size in zip(windows, spatial, strict=True))
 
 
-def _seen(desc: Any, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Any, ...]:
+def _seen(desc: Fold, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[Any, ...]:
     """Where on the padded image all windows have the element at a place in them."""
     along = zip(place, desc.dilations, desc.strides, counts, strict=True)
     steps: Any = [

@@ -8,9 +8,10 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_number
 from dml_conformance.backends.reference.movement import expected, last_dimensions, positions, take_slices
 from dml_conformance.backends.reference.parts import Cut, Spans, aligned
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import Gather
 
 
-def gather(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def gather(desc: Gather, arrays: Arrays) -> dict[str, Expectation]:
     """output[before..., i..., after...] = input[before..., indices[i...], after...], right-aligned.
 
     `i` runs over the last IndexDimensions dimensions of the indices. An output of too many dimensions loses leading
@@ -24,7 +25,7 @@ def gather(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     return expected(values, outside, desc)
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Gather, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     source: Any = arrays["input_tensor"]
     indices: Any = arrays["indices_tensor"]
     index_rank = desc.index_dimensions

@@ -11,9 +11,10 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_number
 from dml_conformance.backends.reference.movement import Integers, expected, last_dimensions, positions, take_blocks
 from dml_conformance.backends.reference.parts import Cut, Spans, aligned
 from dml_conformance.spec.expectation import Expectation, Mask
+from dml_conformance.spec.structures import GatherNd
 
 
-def gather_nd(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def gather_nd(desc: GatherNd, arrays: Arrays) -> dict[str, Expectation]:
     """output[b..., i..., rest...] = input[b..., indices[b..., i..., :]..., rest...].
 
     b runs over the batches, which GATHER_ND has none of.
@@ -32,7 +33,7 @@ def gather_nd(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     return expected(take_blocks(source, batches, places), outside, desc)
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: GatherNd, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     source: Any = arrays["input_tensor"]
     indices: Any = arrays["indices_tensor"]
     batches = getattr(desc, "batch_dimension_count", 0)

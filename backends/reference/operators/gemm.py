@@ -10,9 +10,10 @@ from dml_conformance.backends.reference.operators._fused import activated, axes_
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.gemm import TRANSPOSE
+from dml_conformance.spec.structures import Gemm
 
 
-def gemm(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def gemm(desc: Gemm, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = activation(Alpha * sum(a[..., m, k] * b[..., k, n]) + Beta * c[..., m, n])"""
 
     def formula(profile: Profile) -> Enclosure:
@@ -38,7 +39,7 @@ def _scaled(matrix: Enclosure, factor: float) -> Enclosure:
     return product if factor else either(product, matrix.operand(0.0).broadcast(*matrix.shape))
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Gemm, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The rows of A and the columns of B that the box is a product of."""
     *lead, rows, columns = spans
     every = slice(None)
@@ -48,7 +49,7 @@ def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return desc, {key: array[boxes[key]] for key, array in arrays.items()}
 
 
-def fused_axes(desc: Any) -> tuple[int, ...]:
+def fused_axes(desc: Gemm) -> tuple[int, ...]:
     """Along which axes the activation is taken: those of softmax."""
     activation = desc.fused_activation
     if activation is None or "SOFTMAX" not in activation.operator:

@@ -9,21 +9,22 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec.structures import DML_JOIN_OPERATOR_DESC, DML_SPLIT_OPERATOR_DESC
 
 
-def join(desc: Any, arrays: Arrays) -> Arrays:
+def join(desc: DML_JOIN_OPERATOR_DESC, arrays: Arrays) -> Arrays:
     """The inputs one after the other along Axis."""
     return {"output_tensor": np.concatenate([arrays[key] for key in _inputs(desc)], desc.axis)}
 
 
-def split(desc: Any, arrays: Arrays) -> Arrays:
+def split(desc: DML_SPLIT_OPERATOR_DESC, arrays: Arrays) -> Arrays:
     """The blocks along Axis that the outputs are large enough for, in their order."""
     ends = list(accumulate(tensor.sizes[desc.axis] for tensor in desc.output_tensors))
     blocks = np.split(arrays["input_tensor"], ends[:-1], desc.axis)
     return {f"output_tensors[{n}]": block for n, block in enumerate(blocks)}
 
 
-def cut_join(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_join(desc: DML_JOIN_OPERATOR_DESC, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """Of each input what lies in the span along Axis, which may be nothing."""
     start, found = 0, {}
     for key in _inputs(desc):
@@ -35,7 +36,7 @@ def cut_join(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     return desc, found
 
 
-def _inputs(desc: Any) -> list[str]:
+def _inputs(desc: DML_JOIN_OPERATOR_DESC) -> list[str]:
     return [f"input_tensors[{n}]" for n in range(len(desc.input_tensors))]
 
 

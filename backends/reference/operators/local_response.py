@@ -16,13 +16,14 @@ from dml_conformance.backends.reference.operators._windows import gathered, seen
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators._windows import Window
+from dml_conformance.spec.structures import LocalResponse, LocalResponseGrad
 
 Around = Callable[[Enclosure], Enclosure]
 # Beyond it products of a gradient's steps overflow in one order and not in another, and are then infinite, 0 or a NaN.
 MOST = 2.0**20
 
 
-def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def normalize(desc: LocalResponse, arrays: Arrays) -> dict[str, Any]:
     """output[c] = input[c] / (Bias + Alpha / LocalSize * sum(input[r] ^ 2 for r in region(c))) ^ Beta"""
     data_type = desc.output_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
@@ -36,7 +37,7 @@ def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": formula}
 
 
-def gradient(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def gradient(desc: LocalResponseGrad, arrays: Arrays) -> dict[str, Any]:
     """output[c] = gradient[c] / base(c)^Beta - 2 * Alpha / LocalSize * Beta * input[c] * sum(terms)
 
     There is a term for each element r of whose region c is: gradient[r] * input[r] / base(r)^(Beta + 1).
@@ -62,7 +63,7 @@ def gradient(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_gradient_tensor": formula}
 
 
-def _readings(desc: Any) -> Iterator[tuple[float, Around, Around]]:
+def _readings(desc: LocalResponse | LocalResponseGrad) -> Iterator[tuple[float, Around, Around]]:
     """In each reading the divisor of Alpha, the sum over a region, and that over what has an element in its region."""
     before, behind = (desc.local_size - 1) // 2, desc.local_size // 2
     if desc.cross_channel:
@@ -73,7 +74,7 @@ def _readings(desc: Any) -> Iterator[tuple[float, Around, Around]]:
         yield divisor, partial(_within, first, last), partial(_within, last, first)
 
 
-def _base(desc: Any, x: Enclosure, divisor: float, around: Around) -> Enclosure:
+def _base(desc: LocalResponse | LocalResponseGrad, x: Enclosure, divisor: float, around: Around) -> Enclosure:
     """Bias + Alpha / LocalSize * sum(input[r] ^ 2 for r in region)"""
     total, alpha = around(x * x), x.operand(desc.alpha)
     weighted = either((alpha / divisor) * total, alpha * total / divisor, alpha * (total / divisor))

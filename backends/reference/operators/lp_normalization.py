@@ -9,9 +9,10 @@ from dml_conformance.backends.reference.functions import maximum, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.structures import LpNormalization
 
 
-def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def normalize(desc: LpNormalization, arrays: Arrays) -> dict[str, Any]:
     """output[c] = input[c] / (sum(abs(input[c...]) ^ P) ^ (1 / P) + Epsilon), or 0 where it would be 0 / 0.
 
     Epsilon may also be the least that the norm is taken for, or stand under the root.

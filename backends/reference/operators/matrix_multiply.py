@@ -22,18 +22,19 @@ from dml_conformance.backends.reference.parts import Cut, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask
+from dml_conformance.spec.structures import MatrixMultiply
 
 EXACT = 2.0**53  # below which FLOAT64 has all sums of integers
 
 
-def multiply_integer(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def multiply_integer(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Expectation]:
     """output[..., m, n] = sum((a[..., m, k] - a_zero_point[m]) * (b[..., k, n] - b_zero_point[n])); open beyond
     INT32"""
     a, b = _differences(desc, arrays)
     return {"output_tensor": as_int32(a @ b)}
 
 
-def quantized_multiply(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def quantized_multiply(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = clamp(round(sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) / scale)
     + zero_point, least, largest), ties to even"""
     a, b = _differences(desc, arrays)
@@ -52,7 +53,7 @@ def quantized_multiply(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": expected}
 
 
-def multiply_to_float(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def multiply_to_float(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) + bias[..., m, n]"""
     a, b = _differences(desc, arrays)
     data_type = desc.output_tensor.data_type
@@ -86,7 +87,7 @@ def _beside(numbers: Array) -> Array:
     return numbers.reshape(numbers.shape[-2:])
 
 
-def _differences(desc: Any, arrays: Arrays) -> tuple[Array, Array]:
+def _differences(desc: MatrixMultiply, arrays: Arrays) -> tuple[Array, Array]:
     """A and B less their zero points."""
     a, b = (
         numbers_of(desc, arrays, f"{name}_tensor") - _beside(numbers_of(desc, arrays, f"{name}_zero_point_tensor"))
@@ -101,7 +102,7 @@ def _is_beyond(differences: Array, data_type: DataType) -> Mask:
     return np.asarray((differences < least) | (differences > most))
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: MatrixMultiply, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The rows of A and the columns of B that the box is a product of, and what stands beside them."""
     *lead, rows, columns = spans
     every, found, box = slice(None), dict[str, Any](), tuple[Any, ...]()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import MaxUnpooling
 
 
-def max_unpooling(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def max_unpooling(desc: MaxUnpooling, arrays: Arrays) -> dict[str, Expectation]:
     """output = 0; output[indices[c...]] = input[c...], the output taken for one row.
 
     Where several indices name a place, any of the input will do; an index beyond the output may write anywhere.

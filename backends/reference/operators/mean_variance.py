@@ -13,9 +13,10 @@ from dml_conformance.backends.reference.operators._fused import activated, store
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import MeanVariance
 
 
-def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def normalize(desc: MeanVariance, arrays: Arrays) -> dict[str, Any]:
     """output[c] = activation(scale[c] * (input[c] - mean) / sqrt(variance + Epsilon) + bias[c])"""
     data_type, axes = desc.output_tensor.data_type, axes_of(desc)
     source = arrays["input_tensor"]
@@ -46,7 +47,7 @@ def normalize(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": formula}
 
 
-def axes_of(desc: Any) -> tuple[int, ...]:
+def axes_of(desc: MeanVariance) -> tuple[int, ...]:
     """Along which elements are taken together: an image's, with CrossChannel the channels too, or Axes."""
     if hasattr(desc, "axes"):
         return tuple(desc.axes)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.backends.reference.operators._order import is_tiny, magnitudes
 from dml_conformance.spec.expectation import Expectation, nans
+from dml_conformance.spec.structures import NonzeroCoordinates
 
 
-def nonzero_coordinates(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def nonzero_coordinates(desc: NonzeroCoordinates, arrays: Arrays) -> dict[str, Expectation]:
     """The number of elements that are not zero and, a row each, the last of their coordinates, in row-major order.
 
     Rows after that number are undefined. Whether a NaN or a subnormal counts no page says: what follows is open.

@@ -12,13 +12,14 @@ from dml_conformance.backends.reference.parts import Cut, Spans
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import with_tensors
 from dml_conformance.spec.expectation import Expectation, Mask
+from dml_conformance.spec.structures import OneHot
 from dml_conformance.spec.tensor import TensorDesc
 
 # What stands for an index that is too large, and for one that is negative beyond the first element.
 TOO_LARGE, TOO_SMALL = 2**63 - 1, -(2**63)
 
 
-def one_hot(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def one_hot(desc: OneHot, arrays: Arrays) -> dict[str, Expectation]:
     """output[..., i, ...] = i == indices[..., 0, ...] ? on : off"""
     sizes, values = desc.output_tensor.sizes, arrays["values_tensor"]
     indices = as_numbers(arrays["indices_tensor"], desc.indices_tensor.data_type)
@@ -38,7 +39,7 @@ def places(indices: Integers, size: int) -> Integers:
     return np.where(is_large, TOO_LARGE, np.where(found < 0, TOO_SMALL, found))
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: OneHot, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """Indices are counted from where the box begins, as INT64."""
     axis, span = desc.axis, spans[desc.axis]
     beside = tuple(slice(None) if d == axis else along for d, along in enumerate(spans))

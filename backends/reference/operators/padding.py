@@ -12,11 +12,12 @@ from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Co
 from dml_conformance.backends.reference.parts import Cut, Spans
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import Padding
 
 MODE = enumeration("DML_PADDING_MODE")
 
 
-def padding(desc: Any, arrays: Arrays) -> dict[str, Array | Expectation]:
+def padding(desc: Padding, arrays: Arrays) -> dict[str, Array | Expectation]:
     """output[c...] = input[c[d] - StartPadding[d] for each d], the coordinates brought into the input by the mode."""
     source = arrays["input_tensor"]
     pads = list(zip(desc.start_padding, desc.end_padding, strict=True))
@@ -42,7 +43,7 @@ def inside(places: Array, size: int, mode: int) -> Any:
     return np.minimum(turn, 2 * size - 2 - turn)
 
 
-def constant(desc: Any, values: Bits, outside: Mask) -> Array | Expectation:
+def constant(desc: Padding, values: Bits, outside: Mask) -> Array | Expectation:
     """The values, and what is right outside of the input.
 
     Of PADDING that is the FLOAT cut to a whole number, or one of the numbers of FLOAT16 next to it; anything where the
@@ -89,7 +90,7 @@ def next_to(value: float, number: np.dtype[Any]) -> tuple[Array, Array]:
     return low, high
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Padding, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     source, starts, ends = arrays["input_tensor"], [], []
     for axis, span in enumerate(spans):
         size = source.shape[axis]

@@ -16,6 +16,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Co
 from dml_conformance.backends.reference.operators._order import is_tiny, magnitudes
 from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, gathered, seeing, windows_seen
 from dml_conformance.backends.reference.parts import Cut
+from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order, nans
@@ -60,7 +61,7 @@ def _inside(places: list[Array], lengths: tuple[int, ...]) -> Mask:
     return np.asarray(gathered(numbers, places)[0, 0].reshape(*(len(place) for place in places), -1) != 0)
 
 
-def max_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def max_pooling(desc: structures.Pooling, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, b] = max(input[n, c, b * Strides + w * Dilations - StartPadding] for each w).
 
     Its index is that of the first in the input as one row.
@@ -77,12 +78,11 @@ def max_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
     else:
         values = np.take_along_axis(elements, found.place[..., None], -1)[..., 0]
         results["output_tensor"] = Expectation(values, free=_anywhere(np.broadcast_to(nothing, sizes)))
-    if getattr(desc, "output_indices_tensor", None) is not None:
+    if (indexed := getattr(desc, "output_indices_tensor", None)) is not None:
         rows = np.arange(bits.size, dtype=np.uint64).reshape(bits.shape)
         indices = np.take_along_axis(gathered(rows, places).reshape(*sizes, -1), found.place[..., None], -1)[..., 0]
         free = np.take_along_axis(found.others, found.place[..., None], -1)[..., 0] | nothing
-        data_type = desc.output_indices_tensor.data_type
-        indices = as_bits(indices.astype(NUMBERS[data_type]), desc.output_indices_tensor)
+        indices = as_bits(indices.astype(NUMBERS[indexed.data_type]), indexed)
         results["output_indices_tensor"] = Expectation(indices, free=_anywhere(free))
     return results
 
@@ -100,7 +100,9 @@ def _greatest_numbers(
     return found.opened(~(inside & ~np.isnan(elements.value)).any(-1))
 
 
-def lp_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def lp_pooling(
+    desc: structures.DML_LP_POOLING_OPERATOR_DESC | structures.DML_LP_POOLING1_OPERATOR_DESC, arrays: Arrays
+) -> dict[str, Any]:
     """output[n, c, b] = sum(|input[n, c, b * Strides + w * Dilations - StartPadding]|^P for each w)^(1/P).
 
     Where P is odd the page's own formula is right too, which has no magnitudes.
@@ -133,7 +135,7 @@ def _or_nan(found: Enclosure, mask: Mask) -> Enclosure:
     return Enclosure(found.evaluation, found.value, found.low, found.high, found.nan | mask)
 
 
-def max_pooling_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def max_pooling_grad(desc: structures.PoolingGrad, arrays: Arrays) -> dict[str, Any]:
     """output = 0; output[argmax(input in the window n, c, b)] += gradient[n, c, b]"""
     bits, data_type = arrays["input_tensor"], desc.input_tensor.data_type
     sizes = bits.shape

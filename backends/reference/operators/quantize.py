@@ -12,21 +12,22 @@ from dml_conformance.backends.reference.operators import element_wise_quantize a
 from dml_conformance.backends.reference.parts import Cut, Spans
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.expectation import Bits
+from dml_conformance.spec.structures import Quantize
 
 KEYS = {"quantization_tensors[0]": "scale_tensor", "quantization_tensors[1]": "zero_point_tensor"}
 
 
-def quantize(desc: Any, arrays: Arrays) -> Mapping[str, Any]:
+def quantize(desc: Quantize, arrays: Arrays) -> Mapping[str, Any]:
     """output[c...] = clamp(round(input[c...] / scale[c / block...]) + zero_point[c / block...], least, largest)"""
     return element_wise.quantize(*each_alone(desc, arrays))
 
 
-def dequantize(desc: Any, arrays: Arrays) -> Mapping[str, Any]:
+def dequantize(desc: Quantize, arrays: Arrays) -> Mapping[str, Any]:
     """output[c...] = (input[c...] - zero_point[c / block...]) * scale[c / block...]"""
     return element_wise.dequantize(*each_alone(desc, arrays))
 
 
-def each_alone(desc: Any, arrays: Arrays) -> tuple[Any, Arrays]:
+def each_alone(desc: Quantize, arrays: Arrays) -> tuple[Any, Arrays]:
     """The descriptor and arrays of the operator that has a scale for each element, as far as it looks at them."""
     scale, zero_point = (*desc.quantization_tensors, None)[:2]
     other: Any = descriptor_classes()[f"ELEMENT_WISE_{desc.operator}_LINEAR"]
@@ -47,7 +48,7 @@ def repeated(array: Bits, sizes: tuple[int, ...], spans: Spans) -> Bits:
     return array[np.ix_(*places)]
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Quantize, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The box of the input, and of what blocks share what its elements have."""
     return desc, {key: repeated(array, desc.input_tensor.sizes, spans) for key, array in arrays.items()}
 

@@ -12,6 +12,7 @@ from dml_conformance.backends.reference.parts import Cuts, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.operators.random_generator import COUNTER
+from dml_conformance.spec.structures import RandomGenerator
 
 ROUNDS = 10
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -21,7 +22,7 @@ GROUPS = 2**18  # of four elements, that are made together
 FIRST = "first"  # of a part of the output: the number of its first element, beside the inputs
 
 
-def random_generator(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def random_generator(desc: RandomGenerator, arrays: Arrays) -> dict[str, Any]:
     """output[4 * n + k] = philox(counter + n, key)[k]; counter + ceil(outputs / 4), key"""
     words = [int(word) for word in arrays["input_state_tensor"].reshape(-1)]
     counter = sum(word * WORD**n for n, word in enumerate(words[:COUNTER]))
@@ -41,7 +42,7 @@ def random_generator(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return found
 
 
-def cut_output(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_output(desc: RandomGenerator, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The numbers from the box's first element on."""
     first = np.ravel_multi_index([span.start for span in spans], desc.output_tensor.sizes)
     return desc, {**arrays, FIRST: np.array(first, np.uint64)}

@@ -25,6 +25,7 @@ from dml_conformance.backends.reference.operators._fused import activated, round
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.operators.recurrent import DIRECTION, UNITS, directions, hidden_size
+from dml_conformance.spec.structures import Recurrent
 
 Factors = list[tuple[Enclosure, Enclosure]]  # rows and the columns that they are multiplied by
 INITIAL = ("hidden_init_tensor", "cell_mem_init_tensor")
@@ -55,7 +56,7 @@ class Layer:
         reading: see `Reading`.
     """
 
-    desc: Any
+    desc: Recurrent
     numbers: dict[str, Enclosure]
     place: int
     reading: Reading
@@ -105,7 +106,7 @@ class Layer:
 
     def clipped(self, x: Enclosure) -> Enclosure:
         """Within the threshold where there is one."""
-        if not self.desc.use_clip_threshold:
+        if self.desc.operator != "LSTM" or not self.desc.use_clip_threshold:
             return x
         threshold = float(np.float32(self.desc.clip_threshold))
         if not threshold >= 0:
@@ -155,6 +156,7 @@ def rnn(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
 
 def lstm(of: Layer, x: Enclosure, h: Enclosure, cell: Enclosure) -> tuple[Enclosure, ...]:
     """c = f * c + i * g(x @ wc + h @ rc + bc), h = o * h(c), with i, o and f = f(x @ w + h @ r + p * c + b)"""
+    assert of.desc.operator == "LSTM"
     size = h.shape[1]
 
     def gates(names: str, seen: Enclosure) -> list[Enclosure]:
@@ -172,6 +174,7 @@ def lstm(of: Layer, x: Enclosure, h: Enclosure, cell: Enclosure) -> tuple[Enclos
 
 def gru(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
     """h = (1 - z) * g(x @ wh + (r * h) @ rh + bh) + z * h, with z and r = f(x @ w + h @ r + b)"""
+    assert of.desc.operator == "GRU"
     gates = of.activated(0, of.sums(x, h, "zr"))
     z, r = gates[:, : h.shape[1]], gates[:, h.shape[1] :]
     if not of.desc.linear_before_reset:
@@ -195,7 +198,7 @@ STEPS: dict[str, Callable[..., tuple[Enclosure, ...]]] = {"RNN": rnn, "LSTM": ls
 # --- whole sequences --------------------------------------------------------------------------------------------------
 
 
-def compute(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def compute(desc: Recurrent, arrays: Arrays) -> dict[str, Any]:
     """Every state, and the last ones of each sequence."""
     found: dict[str, dict[str, Enclosure]] = {}
 
@@ -209,14 +212,14 @@ def compute(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {key: lambda profile, key=key: output(profile, key) for key in keys}
 
 
-def _readings(desc: Any, arrays: Arrays) -> list[Reading]:
+def _readings(desc: Recurrent, arrays: Arrays) -> list[Reading]:
     """All that can be told apart; the page's equations come first."""
     may_see = (False, True) if "peephole_tensor" in arrays else (False,)
     may_clip = (False, True) if getattr(desc, "use_clip_threshold", False) else (False,)
     return [Reading(*both) for both in product(may_see, may_clip)]
 
 
-def _outputs(desc: Any, arrays: Arrays, evaluation: Evaluation, reading: Reading) -> dict[str, Enclosure]:
+def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation, reading: Reading) -> dict[str, Enclosure]:
     """Every state, and the last ones of each sequence, in one reading of the page."""
     data_type = desc.input_tensor.data_type
     lengths = arrays.get("sequence_lengths_tensor")
@@ -278,7 +281,7 @@ def _settled(h: Enclosure) -> Enclosure:
     return Enclosure(h.evaluation, h.low) if is_known else h
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Recurrent, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """Some sequences of a batch."""
     of_each = ("input_tensor", *INITIAL)
     parts = {key: array[:, :, spans[BATCH]] if key in of_each else array for key, array in arrays.items()}

@@ -18,6 +18,7 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.operators.reduce import FUNCTION
+from dml_conformance.spec.structures import Reduce
 
 Axes = tuple[int, ...]
 NEAR = 80.0  # exponentials of larger numbers, and of their sums, overflow in FLOAT32
@@ -81,7 +82,7 @@ INTEGERS: dict[int, Callable[..., Any]] = {
 PLACES = {FUNCTION.ARGMAX: np.argmax, FUNCTION.ARGMIN: np.argmin}
 
 
-def reduce(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def reduce(desc: Reduce, arrays: Arrays) -> dict[str, Any]:
     """output[c] = Function(input[c with every coordinate along Axes]); free where an axis is named twice"""
     data_type, axes = desc.input_tensor.data_type, tuple(desc.axes)
     if len(set(axes)) < len(axes):

@@ -22,6 +22,7 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.resample import is_nearest, pixel_offsets
+from dml_conformance.spec.structures import DML_UPSAMPLE_2D_OPERATOR_DESC, Resample, ResampleGrad
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ BLOCK_ELEMENTS = 2**18  # of which weights are made at once; see `joined`
 MOST_CERTAIN = 2**20  # elements along a dimension whose halves FLOAT32 has for certain; see `_error`
 
 
-def upsample_2d(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def upsample_2d(desc: DML_UPSAMPLE_2D_OPERATOR_DESC, arrays: Arrays) -> dict[str, Any]:
     """output[..., y, x] = input[..., y / ScaleSize.Height, x / ScaleSize.Width]."""
     source, scale = arrays["input_tensor"], desc.scale_size
     if not is_nearest(desc):
@@ -44,19 +45,20 @@ def upsample_2d(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": Expectation(source.repeat(scale.height, -2).repeat(scale.width, -1))}
 
 
-def resample(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def resample(desc: Resample, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = input[clamp(round((c[d] - OutputPixelOffsets[d]) / Scales[d] - InputPixelOffsets[d])) for each d].
 
     Coordinates are rounded to the nearest, halves up, or in RoundingDirection where there is one. An element may be any
     of the input where a coordinate lies so near to where it is rounded the other way that FLOAT32 decides.
     """
+    assert desc.operator != "UPSAMPLE_2D"
     values = arrays["input_tensor"]
     if not is_nearest(desc):
         return linear(desc, arrays, desc.scales, pixel_offsets(desc))
     one_of: Mask = np.zeros((1,) * values.ndim, np.bool_)
     for d, (scale, of_input, of_output) in enumerate(zip(desc.scales, *pixel_offsets(desc), strict=True)):
         size, count = values.shape[d], desc.output_tensor.sizes[d]
-        to_left = np.arange(count) - of_output
+        to_left = np.arange(count, dtype=np.float64) - of_output
         coordinates = to_left / scale - of_input
         places = _rounded(desc, coordinates, size)
         error = _error(to_left, scale, of_input)
@@ -68,7 +70,7 @@ def resample(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": Expectation(values, np.broadcast_to(one_of, values.shape), "input_tensor")}
 
 
-def _rounded(desc: Any, coordinates: Floats, size: int) -> Places:
+def _rounded(desc: Resample | ResampleGrad, coordinates: Floats, size: int) -> Places:
     """Places along a dimension of `size` elements; of coordinates beyond its ends those at the ends."""
     within = np.clip(coordinates, -1, size)
     direction = getattr(desc, "rounding_direction", None)
@@ -133,7 +135,7 @@ def between(numbers: Any, coordinates: Floats, d: int) -> tuple[Any, Any, Floats
     return numbers.take(below, d), numbers.take(above, d), coordinates - below
 
 
-def linear(desc: Any, arrays: Arrays, scales: Any, offsets: Any) -> dict[str, Any]:
+def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[str, Any]:
     """output[c...] = sum(weight[d, k] * ... * input[floor((c[d] - OutputPixelOffsets[d]) / Scales[d] -
     InputPixelOffsets[d]) + k for each d] for each k of 0 and 1), coordinates clamped to the input.
 
@@ -207,7 +209,7 @@ def _whole(found: Enclosure, number: Any) -> Expectation:
     return Expectation(values.view(bits), within=Within(low.view(bits), high.view(bits)))
 
 
-def resample_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def resample_grad(desc: ResampleGrad, arrays: Arrays) -> dict[str, Any]:
     """outputGradient[place] += weight * inputGradient[c...] for each place that the forward operator takes c... from.
 
     RESAMPLE_GRAD's page has the lower one of two neighbours that are as near, and the forward operator the higher one:
@@ -240,7 +242,7 @@ def resample_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def _weights(
-    desc: Any, scale: float, of_input: float, of_output: float, size: int, count: int, is_down: bool
+    desc: Resample | ResampleGrad, scale: float, of_input: float, of_output: float, size: int, count: int, is_down: bool
 ) -> Weights | None:
     """Along a dimension, of so many elements; None where FLOAT32 has no coordinates of them to speak of.
 
@@ -263,7 +265,7 @@ def _weights(
     return joined(blocks)
 
 
-def moved_axes(desc: Any) -> list[int]:
+def moved_axes(desc: ResampleGrad) -> list[int]:
     """Along which dimensions of a gradient not every element is one of the input's, in the same place for certain."""
     of_input, of_output = pixel_offsets(desc)
     sizes, others = desc.output_gradient_tensor.sizes, desc.input_gradient_tensor.sizes

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.movement import take_elements
 from dml_conformance.spec.expectation import Bits
+from dml_conformance.spec.structures import ReverseSubsequences
 
 
-def reverse_subsequences(desc: Any, arrays: Arrays) -> dict[str, Bits]:
+def reverse_subsequences(desc: ReverseSubsequences, arrays: Arrays) -> dict[str, Bits]:
     """output[..., i, ...] = input[..., n - 1 - i if i < n else i, ...]; n is the length, at most the size of Axis."""
     source = arrays["input_tensor"]
     size = source.shape[desc.axis]

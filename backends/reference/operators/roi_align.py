@@ -27,6 +27,8 @@ from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Bits, Expectation, Mask
 from dml_conformance.spec.operators.resample import is_nearest
 from dml_conformance.spec.operators.roi_align import FUNCTION, offsets
+from dml_conformance.spec.structures import RoiAlign, RoiAlignGrad
+from dml_conformance.spec.tensor import TensorDesc
 
 Floats = npt.NDArray[np.float64]
 Along = tuple[int, int, int]
@@ -69,7 +71,7 @@ class Region(NamedTuple):
     is_free: bool
 
 
-def roi_align(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def roi_align(desc: RoiAlign, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, y, x] = mean or max(input[BatchIndices[n], c, sample] for each sample)."""
     data_type = desc.output_tensor.data_type
     images, rows = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "roi_tensor"))
@@ -93,7 +95,7 @@ def along_of(arrays: Arrays, sizes: Sequence[int]) -> list[Along]:
 
 
 def regions_of(
-    desc: Any, arrays: Arrays, rows: Any, count: int, size: Sequence[int], along: list[Along]
+    desc: RoiAlign | RoiAlignGrad, arrays: Arrays, rows: Any, count: int, size: Sequence[int], along: list[Along]
 ) -> tuple[list[int | slice], list[Region]]:
     """The image of each row of the ROITensor, out of so many of this height and width, and its region.
 
@@ -109,7 +111,7 @@ def regions_of(
     return batch, regions
 
 
-def region_of(desc: Any, row: Floats, size: Sequence[int], along: list[Along]) -> Region:
+def region_of(desc: RoiAlign | RoiAlignGrad, row: Floats, size: Sequence[int], along: list[Along]) -> Region:
     """The samples of a region of images of this height and width, for some output elements along these."""
     scales = desc.spatial_scale_y, desc.spatial_scale_x
     if not (np.abs(row) * max(1.0, *scales) < LARGEST).all():
@@ -121,7 +123,9 @@ def region_of(desc: Any, row: Floats, size: Sequence[int], along: list[Along]) -
     return Region((found[0], found[1]), False)
 
 
-def _samples(desc: Any, ends: tuple[float, float], by: float, along: Along, size: int) -> Samples | None:
+def _samples(
+    desc: RoiAlign | RoiAlignGrad, ends: tuple[float, float], by: float, along: Along, size: int
+) -> Samples | None:
     """Along a dimension; None where the page does not say how many."""
     first, last = (end * by for end in ends)
     begin, end, output = along
@@ -157,7 +161,7 @@ def _samples(desc: Any, ends: tuple[float, float], by: float, along: Along, size
     return Samples(np.concatenate(lengths), count, _weights(desc, size, places), outside, open_)
 
 
-def _count(desc: Any, ratio: float, is_exact: bool) -> int | None:
+def _count(desc: RoiAlign | RoiAlignGrad, ratio: float, is_exact: bool) -> int | None:
     """How many samples an output element has for a region's size over the output's; None where that is open."""
     low, high = desc.minimum_samples_per_output, desc.maximum_samples_per_output
     error = 0.0 if is_exact else abs(ratio) * ROUNDINGS
@@ -166,7 +170,7 @@ def _count(desc: Any, ratio: float, is_exact: bool) -> int | None:
     return int(count) if not found and count == int(count) else None
 
 
-def _weights(desc: Any, size: int, places: list[Floats]) -> tuple[Weights, ...]:
+def _weights(desc: RoiAlign | RoiAlignGrad, size: int, places: list[Floats]) -> tuple[Weights, ...]:
     if not is_nearest(desc):
         return (linear_weights(size, *places),)
     low, high = (place.astype(np.int64) for place in places)
@@ -175,7 +179,7 @@ def _weights(desc: Any, size: int, places: list[Floats]) -> tuple[Weights, ...]:
 
 
 @quiet
-def _reduced(desc: Any, evaluation: Evaluation, image: Any, region: Region, shape: tuple[int, ...]) -> Enclosure:
+def _reduced(desc: RoiAlign, evaluation: Evaluation, image: Any, region: Region, shape: tuple[int, ...]) -> Enclosure:
     """The output elements of a region."""
     beyond = float(np.float32(desc.out_of_bounds_input_value))
     if region.samples is None:
@@ -210,14 +214,21 @@ def _reduced(desc: Any, evaluation: Evaluation, image: Any, region: Region, shap
     return reduced.each(lambda part: part.repeat(rows.lengths, 1).repeat(columns.lengths, 3))
 
 
-def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def images_of(desc: RoiAlignGrad) -> TensorDesc:
+    """The tensor of the images that the regions are of: their gradient, or the input."""
+    tensor = desc.output_gradient_tensor or desc.input_tensor
+    assert tensor is not None, "regions have no gradient without the input"
+    return tensor
+
+
+def roi_align_grad(desc: RoiAlignGrad, arrays: Arrays) -> dict[str, Any]:
     """outputGradient[BatchIndices[n], c, place] += weight * inputGradient[n, c, y, x] for each sample and its places.
 
     Of OutputROIGradientTensor, whose formula has no step and no offsets, the gradients of a region must count alone.
     """
     data_type = desc.input_gradient_tensor.data_type
     rows, gradients = (as_numbers(arrays[key], data_type) for key in ("roi_tensor", "input_gradient_tensor"))
-    sizes = (desc.output_gradient_tensor or desc.input_tensor).sizes
+    sizes = images_of(desc).sizes
     windows = along_of(arrays, sizes)
     size, along = [length for *_, length in windows], along_of({}, gradients.shape)
     batch, regions = regions_of(desc, arrays, rows, sizes[0], size, along)
@@ -229,10 +240,10 @@ def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
             return sums.expectation(data_type).each(lambda part: np.broadcast_to(part, sizes))
 
         found["output_gradient_tensor"] = spread
-    if desc.output_roi_gradient_tensor is not None:
+    if (corners := desc.output_roi_gradient_tensor) is not None:
 
         def moved(profile: Profile) -> Enclosure:
-            image, sizes = as_numbers(arrays["input_tensor"], data_type), desc.output_roi_gradient_tensor.sizes
+            image, sizes = as_numbers(arrays["input_tensor"], data_type), corners.sizes
             is_still = np.array(
                 [
                     not region.is_free and not (gradient != 0).any() and bool(np.isfinite(image[n]).all())
@@ -249,13 +260,13 @@ def roi_align_grad(desc: Any, arrays: Arrays) -> dict[str, Any]:
 
 @quiet
 def _spread(
-    desc: Any, evaluation: Evaluation, gradients: Any, batch: Any, regions: list[Region], windows: list[Along]
+    desc: RoiAlignGrad, evaluation: Evaluation, gradients: Any, batch: Any, regions: list[Region], windows: list[Along]
 ) -> Enclosure:
     """The gradients of all samples, added up at the places of their images that lie in both windows.
 
     Along height or width one place stands for all where there is no sample.
     """
-    sizes, is_mean = desc.output_gradient_tensor.sizes, desc.reduction_function == FUNCTION.AVERAGE
+    sizes, is_mean = images_of(desc).sizes, desc.reduction_function == FUNCTION.AVERAGE
     known = [n for n, region in enumerate(regions) if region.samples is not None]
     shares = [_shares(regions[n].samples, is_mean) for n in known]
     windows = [
@@ -327,7 +338,7 @@ def _shares(samples: Any, is_mean: bool) -> tuple[Weights, Weights]:
     return found[0], found[1]
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: RoiAlign, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The regions and the channels of a box, and which elements it has of these."""
     desc, parts = cut_regions(desc, spans, arrays)
     return desc, {**parts, ALONG: _along(spans, desc.output_tensor.sizes)}
@@ -337,13 +348,13 @@ def _along(spans: Spans, sizes: Sequence[int]) -> Bits:
     return np.array([(span.start, span.stop, size) for span, size in zip(spans, sizes, strict=True)][2:], np.uint64)
 
 
-def cut_gradient(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_gradient(desc: RoiAlignGrad, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """The channels of a box of images, and the regions that are of these; one that is of no image is of every one."""
     images, channels, *_ = spans
     indices = arrays["batch_indices_tensor"].reshape(-1)
-    is_here = (indices >= images.start) & ((indices < images.stop) | (indices >= desc.output_gradient_tensor.sizes[0]))
+    is_here = (indices >= images.start) & ((indices < images.stop) | (indices >= images_of(desc).sizes[0]))
     parts = {
-        ALONG: _along(spans, desc.output_gradient_tensor.sizes),
+        ALONG: _along(spans, images_of(desc).sizes),
         "batch_indices_tensor": indices[is_here] - indices.dtype.type(images.start),
         "roi_tensor": arrays["roi_tensor"][..., is_here, :],
         "input_gradient_tensor": arrays["input_gradient_tensor"][is_here][:, channels],

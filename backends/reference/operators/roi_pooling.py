@@ -16,6 +16,7 @@ from dml_conformance.backends.reference.operators._windows import CUT_REGIONS
 from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.expectation import Mask
+from dml_conformance.spec.structures import RoiPooling
 
 Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -52,7 +53,7 @@ class Region(NamedTuple):
 
 
 @quiet
-def roi_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def roi_pooling(desc: RoiPooling, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, y, x] = max(input[BatchID, c, StartY..EndY, StartX..EndX]), with integer division and without the
     ends; clamped to the input.
     """
@@ -77,7 +78,7 @@ def roi_pooling(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": greatest}
 
 
-def _region(desc: Any, row: Numbers, shape: tuple[int, ...]) -> Region:
+def _region(desc: RoiPooling, row: Numbers, shape: tuple[int, ...]) -> Region:
     image, corners = row[0], row[1:] * desc.spatial_scale
     near = np.abs(corners) * ULP * (corners.astype(np.float32) != corners)
     is_sound = 0 <= image < shape[0] and image == np.floor(image) and bool((np.abs(corners) < LARGEST).all())

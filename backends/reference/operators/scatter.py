@@ -12,9 +12,10 @@ import numpy as np
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.movement import Integers, last_dimensions, positions
 from dml_conformance.spec.expectation import Bits, Expectation, Mask
+from dml_conformance.spec.structures import DML_SCATTER_ND_OPERATOR_DESC, DML_SCATTER_OPERATOR_DESC
 
 
-def scatter(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def scatter(desc: DML_SCATTER_OPERATOR_DESC, arrays: Arrays) -> dict[str, Expectation]:
     """output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]; i is the coordinate along Axis."""
     output = arrays["input_tensor"].copy("C")
     indices = as_numbers(arrays["indices_tensor"], desc.indices_tensor.data_type)
@@ -30,7 +31,7 @@ def scatter(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
     return _expected(output, one_of, outside is not None)
 
 
-def scatter_nd(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def scatter_nd(desc: DML_SCATTER_ND_OPERATOR_DESC, arrays: Arrays) -> dict[str, Expectation]:
     """output = input; output[indices[i..., :]..., rest...] = updates[i..., rest...]."""
     output = arrays["input_tensor"].copy("C")
     blocks = last_dimensions(output, desc.input_dimension_count)

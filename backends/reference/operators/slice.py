@@ -9,11 +9,12 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec.structures import DML_SLICE1_OPERATOR_DESC, DML_SLICE_OPERATOR_DESC, SliceGrad
 
 Walk = tuple[int, int]  # along one dimension: the first element, and the step from each to the next
 
 
-def walks(desc: Any) -> list[Walk]:
+def walks(desc: DML_SLICE1_OPERATOR_DESC | SliceGrad) -> list[Walk]:
     """Where the windows of SLICE1 and SLICE_GRAD are walked: from their ends where the step is negative."""
     windows = zip(desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides, strict=True)
     return [(offset + (size - 1 if step < 0 else 0), step) for offset, size, step in windows]
@@ -24,18 +25,18 @@ def block(along: list[Walk], sizes: tuple[int, ...]) -> tuple[Any, ...]:
     return np.ix_(*(first + step * np.arange(size) for (first, step), size in zip(along, sizes, strict=True)))
 
 
-def slice_(desc: Any, arrays: Arrays) -> Arrays:
+def slice_(desc: DML_SLICE_OPERATOR_DESC, arrays: Arrays) -> Arrays:
     """output[c...] = input[Offsets[d] + Strides[d] * c[d] for each d]."""
     along = list(zip(desc.offsets, desc.strides, strict=True))
     return {"output_tensor": arrays["input_tensor"][block(along, desc.output_tensor.sizes)]}
 
 
-def slice1(desc: Any, arrays: Arrays) -> Arrays:
+def slice1(desc: DML_SLICE1_OPERATOR_DESC, arrays: Arrays) -> Arrays:
     """output[c...] = input[first[d] + InputWindowStrides[d] * c[d] for each d]."""
     return {"output_tensor": arrays["input_tensor"][block(walks(desc), desc.output_tensor.sizes)]}
 
 
-def slice_grad(desc: Any, arrays: Arrays) -> Arrays:
+def slice_grad(desc: SliceGrad, arrays: Arrays) -> Arrays:
     """output[first[d] + InputWindowStrides[d] * c[d] for each d] = input[c...], and 0 elsewhere."""
     gradient = arrays["input_gradient_tensor"]
     output = np.zeros(desc.output_gradient_tensor.sizes, gradient.dtype)
@@ -43,19 +44,19 @@ def slice_grad(desc: Any, arrays: Arrays) -> Arrays:
     return {"output_gradient_tensor": output}
 
 
-def cut_slice(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_slice(desc: DML_SLICE_OPERATOR_DESC, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     starts = zip(desc.offsets, desc.strides, spans, strict=True)
     return msgspec.structs.replace(
         desc, offsets=tuple(first + step * span.start for first, step, span in starts)
     ), arrays
 
 
-def cut_slice1(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_slice1(desc: DML_SLICE1_OPERATOR_DESC, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     starts = zip(walks(desc), spans, strict=True)
     return _from(desc, tuple(first + step * span.start for (first, step), span in starts)), arrays
 
 
-def cut_slice_grad(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut_slice_grad(desc: SliceGrad, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     gradient = arrays["input_gradient_tensor"]
     kept, firsts = [], []
     for (first, step), span, count in zip(walks(desc), spans, gradient.shape, strict=True):
@@ -69,7 +70,7 @@ def cut_slice_grad(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays
     return _from(desc, tuple(firsts)), {"input_gradient_tensor": gradient[tuple(kept)]}
 
 
-def _from(desc: Any, firsts: tuple[int, ...]) -> Any:
+def _from(desc: DML_SLICE1_OPERATOR_DESC | SliceGrad, firsts: tuple[int, ...]) -> Any:
     """The descriptor with windows of one element, so that the walks begin there."""
     return msgspec.structs.replace(desc, input_window_offsets=firsts, input_window_sizes=(1,) * len(firsts))
 

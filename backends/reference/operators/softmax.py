@@ -18,6 +18,7 @@ from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.operators.softmax import axes_of
+from dml_conformance.spec.structures import Softmax
 
 
 def softmax(x: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enclosure:
@@ -48,7 +49,7 @@ def _beside_infinity(x: Enclosure, axes: tuple[int, ...], found: Enclosure, othe
     return where(known(has_infinity & (x.value < inf)), either(x.operand(other), found), found)
 
 
-def compute(function: Callable[..., Enclosure], desc: Any, arrays: Arrays) -> dict[str, Any]:
+def compute(function: Callable[..., Enclosure], desc: Softmax, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = function(input[c...]) along axes; free where one is named twice"""
     axes, data_type = axes_of(desc), desc.input_tensor.data_type
     source = arrays["input_tensor"]
@@ -63,7 +64,7 @@ def compute(function: Callable[..., Enclosure], desc: Any, arrays: Arrays) -> di
     return {"output_tensor": found}
 
 
-def hardmax(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def hardmax(desc: Softmax, arrays: Arrays) -> dict[str, Expectation]:
     """output[c...] = c is the first place of the largest along the axes ? 1 : 0; free where there is a NaN, or where
     zeros and subnormals are the largest, and where the order of the axes could matter"""
     axes, data_type, source = axes_of(desc), desc.input_tensor.data_type, arrays["input_tensor"]

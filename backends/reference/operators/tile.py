@@ -10,14 +10,15 @@ import numpy as np
 from dml_conformance.backends.reference.layout import Arrays, Compute
 from dml_conformance.backends.reference.movement import repeat
 from dml_conformance.backends.reference.parts import Cut, Spans
+from dml_conformance.spec.structures import Tile
 
 
-def tile(desc: Any, arrays: Arrays) -> Arrays:
+def tile(desc: Tile, arrays: Arrays) -> Arrays:
     """output[c...] = input[c[d] % InputTensor.Sizes[d] for each d]."""
     return {"output_tensor": repeat(arrays["input_tensor"], desc.repeats)}
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: Tile, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     source, repeats = arrays["input_tensor"], list(desc.repeats)
     for axis, span in enumerate(spans):
         if (span.start, span.stop) != (0, source.shape[axis] * repeats[axis]):

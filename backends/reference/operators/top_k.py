@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS, Arrays, Compute, as_bits
 from dml_conformance.backends.reference.operators._order import unordered
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import TopK
 
 
-def top_k(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def top_k(desc: TopK, arrays: Arrays) -> dict[str, Expectation]:
     """The K largest of each sequence along Axis, or the smallest; of equal ones those of lower index come first."""
     source, axis, data_type = arrays["input_tensor"], desc.axis, desc.input_tensor.data_type
     keys = in_order(source, data_type)

@@ -11,9 +11,10 @@ from dml_conformance.backends.reference.formula import attribute
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, Spans, cut_elementwise
 from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.structures import ValueScale
 
 
-def value_scale(desc: Any, arrays: Arrays) -> dict[str, Any]:
+def value_scale(desc: ValueScale, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, h, w] = input[n, c, h, w] * Scale + Bias[c]"""
     data_type = desc.output_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
@@ -26,7 +27,7 @@ def value_scale(desc: Any, arrays: Arrays) -> dict[str, Any]:
     return {"output_tensor": scaled}
 
 
-def cut(desc: Any, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+def cut(desc: ValueScale, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
     """With the biases of a box's channels."""
     return replace(desc, bias=desc.bias[spans[1]]), cut_elementwise(desc, spans, arrays)[1]
 
