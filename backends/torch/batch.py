@@ -29,6 +29,7 @@ from dml_conformance.backends.torch.memory import BITS, Resources, StagedCopy, s
 from dml_conformance.backends.torch.views import batch_dimensions
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.structures import Gather, GatherElements, GatherNd, Tile
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 
 # Of an output that is moved together with others. A larger one is worth a launch of its own, and on the CPU, where a
@@ -58,7 +59,7 @@ class _Walk(NamedTuple):
     step: int = 0
 
 
-def _gather(desc: Any) -> _Walk:
+def _gather(desc: Gather) -> _Walk:
     """The output's dimensions are, from the last one: those after Axis, the indices' own, those before Axis."""
     rank, axis, count = len(desc.output_tensor.sizes), desc.axis, desc.index_dimensions
     strides, along = _strides(desc.input_tensor), _strides(desc.indices_tensor)
@@ -72,14 +73,14 @@ def _gather(desc: Any) -> _Walk:
     return _Walk(source, index, desc.output_tensor.sizes, [(desc.input_tensor.sizes[axis], strides[axis])])
 
 
-def _gather_elements(desc: Any) -> _Walk:
+def _gather_elements(desc: GatherElements) -> _Walk:
     strides = list(_strides(desc.input_tensor))
     stride, strides[desc.axis] = strides[desc.axis], 0
     coordinates = [(desc.input_tensor.sizes[desc.axis], stride)]
     return _Walk(strides, _strides(desc.indices_tensor), desc.output_tensor.sizes, coordinates)
 
 
-def _gather_nd(desc: Any) -> _Walk:
+def _gather_nd(desc: GatherNd) -> _Walk:
     """The output's dimensions are, after leading ones: the grid of tuples, which starts with the batches, and the rest
     of the input's."""
     rank, batch = len(desc.output_tensor.sizes), batch_dimensions(desc)
@@ -97,7 +98,7 @@ def _gather_nd(desc: Any) -> _Walk:
     return _Walk(source, index, desc.output_tensor.sizes, coordinates, along[-1])
 
 
-def _tile(desc: Any) -> _Walk:
+def _tile(desc: Tile) -> _Walk:
     sizes = desc.input_tensor.sizes
     return _Walk(_strides(desc.input_tensor), [0] * len(sizes), sizes)
 

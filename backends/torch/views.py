@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from torch import Tensor
+
+from dml_conformance.spec.descriptor import OperatorDesc
 
 
 class PlanError(ValueError):
@@ -18,7 +19,7 @@ def check_sizes(name: str, tensor: Tensor, wanted: Sequence[int]) -> None:
         raise PlanError(f"{name} has sizes {tuple(tensor.shape)}, not {tuple(wanted)}")
 
 
-def batch_dimensions(desc: Any) -> int:
+def batch_dimensions(desc: OperatorDesc) -> int:
     """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
     count: int = getattr(desc, "batch_dimension_count", 0)
     return count

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.kernels.plans import Plan
+from dml_conformance.spec.descriptor import OperatorDesc
 
 Work = Callable[[], object]
 
@@ -90,14 +91,14 @@ def _tried(device: torch.device) -> list[Plan]:
     few = torch.zeros(2, 3, dtype=torch.int32, device=device)
     rows = torch.zeros(2, plans.MOST_SHARED // 2, dtype=torch.int8, device=device)
     indices = torch.zeros(1, rows.shape[1], dtype=torch.int64, device=device)
-    made = (
-        plans.tile(SimpleNamespace(repeats=(2, 2)), few, few.new_empty(4, 6)),
-        plans.gather(SimpleNamespace(axis=1, index_dimensions=1), rows, indices, torch.empty_like(rows)),
-    )
+    desc: Any = SimpleNamespace(axis=1, index_dimensions=1, repeats=(2, 2))
+    made = plans.tile(desc, few, few.new_empty(4, 6)), plans.gather(desc, rows, indices, torch.empty_like(rows))
     return [plan for plan in made if plan is not None]
 
 
-def prepared(make: Callable[..., Plan | None], desc: Any, sources: list[Tensor], target: Tensor) -> Work | None:
+def prepared(
+    make: Callable[..., Plan | None], desc: OperatorDesc, sources: list[Tensor], target: Tensor
+) -> Work | None:
     """The kernel's work for an operator, or None where no kernel can do it.
 
     Args:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
@@ -25,6 +25,7 @@ from dml_conformance.backends.torch.kernels.layout import (
     words,
 )
 from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
+from dml_conformance.spec.structures import Gather, GatherElements, GatherNd, Tile
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
 MOST_COORDINATES = 4
@@ -63,7 +64,7 @@ class RepeatedDimension(NamedTuple):
     repeat: int
 
 
-def gather(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
+def gather(desc: Gather, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
     """GATHER: a row for each place, or where there are many rows of single units, the same columns of each."""
     axis: int = desc.axis
     sizes, steps = source.shape, source.stride()
@@ -78,7 +79,7 @@ def gather(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan |
     return _rows(source, chosen, target, row, before, count, 0, [Extent(sizes[axis], steps[axis])])
 
 
-def gather_elements(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
+def gather_elements(desc: GatherElements, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
     """GATHER_ELEMENTS: planes of rows that the axis counts; along the last axis, rows alone."""
     axis: int = desc.axis
     sizes, steps = source.shape, source.stride()
@@ -92,7 +93,7 @@ def gather_elements(desc: Any, source: Tensor, indices: Tensor, target: Tensor) 
     return _along(source, indices, target, planes.size * height, height, after.size, planes, after, along)
 
 
-def gather_nd(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
+def gather_nd(desc: GatherNd, source: Tensor, indices: Tensor, target: Tensor) -> Plan | None:
     """GATHER_ND and GATHER_ND1: a row for each tuple of coordinates, in batches; single elements of a batch by one
     index are what GATHER_ELEMENTS takes."""
     batch = batch_dimensions(desc)
@@ -113,7 +114,7 @@ def gather_nd(desc: Any, source: Tensor, indices: Tensor, target: Tensor) -> Pla
     return _rows(source, tuples, target, row, batches, each, each, coordinates)
 
 
-def tile(desc: Any, source: Tensor, target: Tensor) -> Plan | None:
+def tile(desc: Tile, source: Tensor, target: Tensor) -> Plan | None:
     """TILE: rows repeated in a row, and that along up to `MOST_OUTER` more dimensions."""
     dimensions = repeated(source.shape, source.stride(), desc.repeats)
     if dimensions[-1].size > 1 and dimensions[-1].step != 1:

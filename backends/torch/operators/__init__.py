@@ -41,6 +41,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.kernels.plans import Plan
 from dml_conformance.backends.torch.views import PlanError as PlanError  # as every operator raises it
 from dml_conformance.backends.torch.views import check_sizes as check_sizes
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 
 Tensors = Mapping[str, Tensor]  # by slot key
@@ -72,7 +73,9 @@ class TorchOperator:
     alike: bool = False
     plan: Callable[..., Plan | None] | None = None
 
-    def outputs(self, desc: Any, inputs: Tensors, device: torch.device, packed: Tensors | None = None) -> Tensors:
+    def outputs(
+        self, desc: OperatorDesc, inputs: Tensors, device: torch.device, packed: Tensors | None = None
+    ) -> Tensors:
         """Run the operator on a device, that of its inputs; `packed` are outputs that it may fill."""
         tensors = {**inputs, **packed} if packed else inputs
         with nullcontext() if inputs else device:

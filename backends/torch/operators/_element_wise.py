@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors
+from dml_conformance.spec.descriptor import OperatorDesc
 
 OPERANDS = ("a_tensor", "b_tensor")
 
@@ -15,7 +14,7 @@ def operands(tensors: Tensors) -> tuple[Tensor, Tensor]:
     return tensors["a_tensor"], tensors["b_tensor"]
 
 
-def scale(desc: Any, source: Tensor) -> Tensor:
+def scale(desc: OperatorDesc, source: Tensor) -> Tensor:
     """`x * Scale + Bias` where the descriptor has ScaleBias; of integers what comes is left open."""
     scale_bias = getattr(desc, "scale_bias", None)
     if scale_bias is None or not source.is_floating_point():

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import activation as functions
 from dml_conformance.backends.torch.operators import softmax
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 
 OPERATORS = {**functions.OPERATORS, **softmax.OPERATORS}
@@ -28,10 +29,9 @@ def activated(activation: Any, result: Tensor) -> Tensor:
     return OPERATORS[activation.operator].run(activation, {"input_tensor": result})["output_tensor"]
 
 
-def fusion_fault(desc: Any, level: Level) -> str:
+def fusion_fault(desc: OperatorDesc, level: Level) -> str:
     """Why one of its activations cannot be fused; "" where all can."""
-    several = getattr(desc, "activation_descs", None)
-    given = [desc.fused_activation] if several is None else several
+    given = getattr(desc, "activation_descs", None) or [getattr(desc, "fused_activation", None)]
     return next((fault for one in given if one is not None and (fault := _fault(desc.operator, one, level))), "")
 
 

@@ -11,6 +11,8 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.kernels.plans import Plan
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.spec.descriptor import OperatorDesc
+from dml_conformance.spec.structures import WithAxis
 
 
 def by_indices(
@@ -18,7 +20,7 @@ def by_indices(
 ) -> TorchOperator:
     """An operator that takes elements of one tensor by the indices in another: `take(desc, input, indices, out)`."""
 
-    def run(desc: Any, tensors: Tensors) -> Tensors:
+    def run(desc: OperatorDesc, tensors: Tensors) -> Tensors:
         out = tensors.get("output_tensor")
         return {"output_tensor": take(desc, tensors["input_tensor"], tensors["indices_tensor"], out)}
 
@@ -79,7 +81,7 @@ def take_rows(
     return out
 
 
-def valid_axis(desc: Any, source: Tensor) -> int:
+def valid_axis(desc: WithAxis, source: Tensor) -> int:
     return valid_axes((desc.axis,), source)[0]
 
 

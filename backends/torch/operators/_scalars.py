@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 
 _FLOATS = {DataType.FLOAT16: "<e", DataType.FLOAT32: "<f", DataType.FLOAT64: "<d"}
@@ -29,7 +29,9 @@ def bits_of(value: float | int, data_type: DataType) -> int:
     return int.from_bytes(packed, "little", signed=True)
 
 
-def value_fault(desc: Any, level: Level, attribute: str = "value_data_type", output: str = "output_tensor") -> str:
+def value_fault(
+    desc: OperatorDesc, level: Level, attribute: str = "value_data_type", output: str = "output_tensor"
+) -> str:
     """Whether the type of the descriptor's numbers is not the output's data type."""
     found, wanted = getattr(desc, attribute), getattr(desc, output).data_type
     return "" if found == wanted else f"{attribute} is {found}, {output} has {wanted}"

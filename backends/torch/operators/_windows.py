@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from dml_conformance.backends.torch.operators import PlanError
+from dml_conformance.spec.structures import AveragePooling, AveragePoolingGrad, Convolution, Fold, Pooling, PoolingGrad
+
+Windowed = AveragePooling | AveragePoolingGrad | Convolution | Fold | Pooling | PoolingGrad
 
 
-def window_counts(desc: Any, sizes: Sequence[int], spatial: Sequence[int]) -> list[int]:
+def window_counts(desc: Windowed, sizes: Sequence[int], spatial: Sequence[int]) -> list[int]:
     """How many windows of these sizes there are along each spatial dimension of an image."""
     arrays = (sizes, desc.strides, dilations_of(desc), desc.start_padding, desc.end_padding)
     if not spatial or any(len(array) != len(spatial) for array in arrays):
@@ -29,13 +31,15 @@ def window_counts(desc: Any, sizes: Sequence[int], spatial: Sequence[int]) -> li
     return counts
 
 
-def dilations_of(desc: Any) -> Sequence[int]:
+def dilations_of(desc: Windowed) -> Sequence[int]:
     """From each element of a window to the next; 1 where the operator has no gaps."""
     found: Sequence[int] = getattr(desc, "dilations", (1,) * len(desc.strides))
     return found
 
 
-def window_view(desc: Any, source: Tensor, sizes: Sequence[int], counts: Sequence[int], padding: float = 0) -> Tensor:
+def window_view(
+    desc: Windowed, source: Tensor, sizes: Sequence[int], counts: Sequence[int], padding: float = 0
+) -> Tensor:
     """Batch, channels, the elements of a window, the windows: a view of the image with its padding."""
     pads = [n for pair in zip(desc.start_padding[::-1], desc.end_padding[::-1], strict=True) for n in pair]
     padded = functional.pad(source, pads, value=padding).contiguous()
@@ -46,7 +50,7 @@ def window_view(desc: Any, source: Tensor, sizes: Sequence[int], counts: Sequenc
 
 
 def add_windows(
-    desc: Any, columns: Tensor, sizes: Sequence[int], counts: Sequence[int], padded: Sequence[int]
+    desc: Windowed, columns: Tensor, sizes: Sequence[int], counts: Sequence[int], padded: Sequence[int]
 ) -> Tensor:
     """Every element of windows added to its place in a padded image.
 
@@ -64,7 +68,7 @@ def add_windows(
     return row.view(batch, channels, *padded)
 
 
-def cropped(desc: Any, padded: Tensor, spatial: Sequence[int]) -> Tensor:
+def cropped(desc: Windowed, padded: Tensor, spatial: Sequence[int]) -> Tensor:
     """An image without its padding."""
     for d, size in enumerate(spatial):
         padded = padded.narrow(2 + d, desc.start_padding[d], size)
@@ -72,7 +76,7 @@ def cropped(desc: Any, padded: Tensor, spatial: Sequence[int]) -> Tensor:
 
 
 def _places(
-    desc: Any, window: Sequence[int], counts: Sequence[int], padded: Sequence[int], device: torch.device
+    desc: Windowed, window: Sequence[int], counts: Sequence[int], padded: Sequence[int], device: torch.device
 ) -> Tensor:
     """Where each element of each window stands in the row of the padded image, window elements first."""
     found = torch.zeros((), dtype=torch.int64, device=device)

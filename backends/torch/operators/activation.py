@@ -14,25 +14,26 @@ from torch.nn import functional
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED
+from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
 Function = Callable[[Any, Tensor], Tensor]
 
 
-def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
+def compute(function: Function, desc: structures.Activation, tensors: Tensors) -> Tensors:
     """`output[c...] = function(input[c...])`, in FLOAT32; integers stay what they are."""
     source = tensors["input_tensor"]
     wide = source.float() if source.is_floating_point() else source
     return {"output_tensor": function(desc, wide).to(source.dtype)}
 
 
-def parameterized_relu(desc: Any, tensors: Tensors) -> Tensors:
+def parameterized_relu(desc: structures.Activation, tensors: Tensors) -> Tensors:
     """PARAMETERIZED_RELU: `x >= 0 ? x : slope[c...] * x`."""
     source, slopes = tensors["input_tensor"], tensors["slope_tensor"]
     return {"output_tensor": torch.where(source >= 0, source, slopes * source)}
 
 
-def shrink(desc: Any, tensors: Tensors) -> Tensors:
+def shrink(desc: structures.DML_ACTIVATION_SHRINK_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """SHRINK: `x > Threshold ? x - Bias : x < -Threshold ? x + Bias : 0`; of integers with whole coefficients."""
     source = tensors["input_tensor"]
     if source.is_floating_point():
@@ -42,17 +43,20 @@ def shrink(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": narrow(found, source.dtype) if source.dtype in UNSIGNED else found.to(source.dtype)}
 
 
-def _shrunk(desc: Any, x: Tensor) -> Tensor:
+def _shrunk(desc: structures.DML_ACTIVATION_SHRINK_OPERATOR_DESC, x: Tensor) -> Tensor:
     low = torch.where(x < -desc.threshold, x + desc.bias, torch.zeros_like(x))
     found: Tensor = torch.where(x > desc.threshold, x - desc.bias, low)
     return found
 
 
-def _is_too_flat(desc: Any, level: Level) -> str:
+def _is_too_flat(desc: structures.DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, level: Level) -> str:
     return "" if level >= Level.L6_4 or desc.steepness >= 1 else f"Steepness is {desc.steepness}"
 
 
-def _hard_sigmoid(desc: Any, x: Tensor) -> Tensor:
+def _hard_sigmoid(
+    desc: structures.DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC | structures.DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC,
+    x: Tensor,
+) -> Tensor:
     return torch.clamp(x * desc.alpha + desc.beta, 0, 1)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.spec.structures import ActivationReluGrad
 
 
-def relu_grad(desc: Any, tensors: Tensors) -> Tensors:
+def relu_grad(desc: ActivationReluGrad, tensors: Tensors) -> Tensors:
     """`input[c...] > 0 ? gradient[c...] : 0`."""
     source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
     return {"output_gradient_tensor": gradient.masked_fill(~(source > 0), 0)}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._numbers import widen
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.structures import AdamOptimizer
 
 _INPUTS = ("input_parameters_tensor", "input_first_moment_tensor", "input_second_moment_tensor", "gradient_tensor")
 _OUTPUTS = ("output_parameters_tensor", "output_first_moment_tensor", "output_second_moment_tensor")
 
 
-def adam(desc: Any, tensors: Tensors) -> Tensors:
+def adam(desc: AdamOptimizer, tensors: Tensors) -> Tensors:
     """`x -= LearningRate * alpha * m / (sqrt(v) + Epsilon)`, with new moments m and v, in FLOAT32."""
     shapes, step = {tensors[key].shape for key in _INPUTS}, tensors["training_step_tensor"]
     if len(shapes) > 1 or step.numel() != 1:
@@ -29,7 +28,7 @@ def adam(desc: Any, tensors: Tensors) -> Tensors:
     return {key: of.to(tensors[_INPUTS[0]].dtype) for key, of in zip(_OUTPUTS, (x, m, v), strict=True)}
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(desc: AdamOptimizer, level: Level) -> str:
     step = desc.training_step_tensor.data_type
     if step is not DataType.UINT32:
         return f"the step is counted in {step.name}"

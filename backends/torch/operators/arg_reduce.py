@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,11 +12,12 @@ from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
 from dml_conformance.backends.torch.operators._order import as_index, comparable
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import ArgReduce, Reduce
 
 _INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
 
 
-def arg_reduce(find: Callable[..., Tensor], desc: Any, tensors: Tensors) -> Tensors:
+def arg_reduce(find: Callable[..., Tensor], desc: ArgReduce | Reduce, tensors: Tensors) -> Tensors:
     """The place of an extreme among the elements along Axes; `find` gives the first one along a dimension."""
     source = tensors["input_tensor"]
     axes = valid_axes(desc.axes, source)

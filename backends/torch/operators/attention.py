@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import Attention
 
 _MASK = enumeration("DML_MULTIHEAD_ATTENTION_MASK_TYPE")
 _SINGLE = ("query_tensor", "key_tensor", "value_tensor")
@@ -22,7 +23,7 @@ _PRESENT = ("output_present_key_tensor", "output_present_value_tensor")
 _FLOATS = (*_SINGLE, *_STACKED, "bias_tensor", "relative_position_bias_tensor", *_PAST)
 
 
-def attention(desc: Any, tensors: Tensors) -> Tensors:
+def attention(desc: Attention, tensors: Tensors) -> Tensors:
     """`softmax(q @ k.mT * Scale + bias + mask) @ v`, in FLOAT32, of all heads at once."""
     if "past_sequence_lengths_tensor" in tensors:
         raise PlanError("lengths of the past, whose meaning is not known")
@@ -65,7 +66,7 @@ def attention(desc: Any, tensors: Tensors) -> Tensors:
     }
 
 
-def _heads(desc: Any, tensors: Tensors) -> list[Tensor]:
+def _heads(desc: Attention, tensors: Tensors) -> list[Tensor]:
     """Query, key and value, each batch, heads, length, size."""
     if hasattr(desc, "head_count"):
         counts = [desc.head_count] * 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,11 +11,16 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
+from dml_conformance.spec.structures import (
+    DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC,
+    AveragePooling,
+    AveragePoolingGrad,
+)
 
 QUANTIZATION = ("input_scale_tensor", "input_zero_point_tensor", "output_scale_tensor", "output_zero_point_tensor")
 
 
-def average_pooling(desc: Any, tensors: Tensors) -> Tensors:
+def average_pooling(desc: AveragePooling, tensors: Tensors) -> Tensors:
     """Sums of overlapping views, of the image and of ones in its place, in FLOAT32."""
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])
@@ -25,21 +29,22 @@ def average_pooling(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": _means(desc, source.float(), counts).to(source.dtype)}
 
 
-def _means(desc: Any, wide: Tensor, counts: Sequence[int]) -> Tensor:
+def _means(desc: AveragePooling, wide: Tensor, counts: Sequence[int]) -> Tensor:
     total = window_view(desc, wide, desc.window_size, counts).sum(tuple(range(2, wide.dim())))
     return total / _divisors(desc, wide, wide.shape[2:], counts)
 
 
-def _divisors(desc: Any, like: Tensor, spatial: Sequence[int], counts: Sequence[int]) -> Tensor | int:
+def _divisors(
+    desc: AveragePooling | AveragePoolingGrad, like: Tensor, spatial: Sequence[int], counts: Sequence[int]
+) -> Tensor | int:
     """How many elements of each window count."""
     if desc.include_padding:
-        number: int = prod(desc.window_size)
-        return number
+        return prod(desc.window_size)
     ones = like.new_ones((1, 1, *spatial))
     return window_view(desc, ones, desc.window_size, counts).sum(tuple(range(2, like.dim())))
 
 
-def average_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
+def average_pooling_grad(desc: AveragePoolingGrad, tensors: Tensors) -> Tensors:
     """Each gradient divided by what its window counts, and added to all elements of it, in FLOAT32."""
     source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
     if source.dim() != len(sizes):
@@ -56,7 +61,7 @@ def average_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": found.to(source.dtype)}
 
 
-def quantized_average_pooling(desc: Any, tensors: Tensors) -> Tensors:
+def quantized_average_pooling(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """The mean of what was dequantized, quantized: in FLOAT32, halves to even."""
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
 
@@ -16,7 +15,7 @@ def _normalized(epsilon: float, x: Tensor, mean: Tensor, variance: Tensor, scale
     return scale * ((x - mean) / root) + bias
 
 
-def inference(desc: Any, tensors: Tensors) -> Tensors:
+def inference(desc: structures.DML_BATCH_NORMALIZATION_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
     source = tensors["input_tensor"]
     others = [tensors[f"{key}_tensor"].expand(source.shape) for key in ("mean", "variance", "scale", "bias")]
@@ -26,7 +25,7 @@ def inference(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": activated(desc.fused_activation, found).to(source.dtype)}
 
 
-def training(desc: Any, tensors: Tensors) -> Tensors:
+def training(desc: structures.DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """The same with the mean and the variance of the input, which are outputs too."""
     source, scale, bias = (tensors[f"{key}_tensor"] for key in ("input", "scale", "bias"))
     check_sizes("BiasTensor", bias, scale.shape)
@@ -48,7 +47,7 @@ def training(desc: Any, tensors: Tensors) -> Tensors:
     }
 
 
-def gradients(desc: Any, tensors: Tensors) -> Tensors:
+def gradients(desc: structures.BatchNormalizationGrad, tensors: Tensors) -> Tensors:
     """`gradient * (scale / sqrt(variance + Epsilon))`, and the sums for scale and bias."""
     _, gradient, _, variance, scale = _inputs(tensors)
     if scale.is_meta:
@@ -57,7 +56,7 @@ def gradients(desc: Any, tensors: Tensors) -> Tensors:
     return _outputs(desc, tensors, of_input)
 
 
-def training_gradients(desc: Any, tensors: Tensors) -> Tensors:
+def training_gradients(desc: structures.BatchNormalizationGrad, tensors: Tensors) -> Tensors:
     """What the mean and the variance of the input change with it is in its gradient too."""
     x, gradient, _, variance, scale = _inputs(tensors)
     if scale.is_meta:
@@ -79,7 +78,7 @@ def _inputs(tensors: Tensors) -> list[Tensor]:
     return [of.float() for of in found]
 
 
-def _outputs(desc: Any, tensors: Tensors, of_input: Tensor) -> Tensors:
+def _outputs(desc: structures.BatchNormalizationGrad, tensors: Tensors, of_input: Tensor) -> Tensors:
     x, gradient, mean, variance, scale = _inputs(tensors)
     dtype, axes = tensors["input_tensor"].dtype, _axes(scale)
     terms = gradient * (x - mean) / (variance + desc.epsilon).sqrt()
@@ -100,8 +99,8 @@ def _mean(x: Tensor, axes: list[int]) -> Tensor:
     return x.mean(axes, keepdim=True) if axes else x.clone()
 
 
-def _fault(desc: Any, level: Level) -> str:
-    if level < Level.L4_0 and not getattr(desc, "spatial", True):
+def _fault(desc: structures.BatchNormalization, level: Level) -> str:
+    if level < Level.L4_0 and desc.operator == "BATCH_NORMALIZATION" and not desc.spatial:
         sizes = desc.input_tensor.sizes
         if any(tensor.sizes[2:] != sizes[2:] for tensor in (desc.mean_tensor, desc.variance_tensor)):
             return "MeanTensor or VarianceTensor is broadcast over the image, and Spatial is not set"

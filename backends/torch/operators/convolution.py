@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from torch import Tensor
 from torch.nn import functional
@@ -13,12 +12,13 @@ from dml_conformance.backends.torch.operators._fused import activated, fusion_fa
 from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
 from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import DML_CONVOLUTION_OPERATOR_DESC, Convolution
 
 INPUTS = ("input_tensor", "filter_tensor", "bias_tensor")
 MODE, DIRECTION = enumeration("DML_CONVOLUTION_MODE"), enumeration("DML_CONVOLUTION_DIRECTION")
 
 
-def convolution(desc: Any, tensors: Tensors) -> Tensors:
+def convolution(desc: DML_CONVOLUTION_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """In FLOAT32: forward, windows laid out as columns; backward, columns that are added up where windows stand."""
     source, filters, bias = (tensors.get(name) for name in INPUTS)
     assert source is not None
@@ -35,14 +35,14 @@ def convolution(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": activated(desc.fused_activation, found.to(source.dtype))}
 
 
-def convolution_integer(desc: Any, tensors: Tensors) -> Tensors:
+def convolution_integer(desc: Convolution, tensors: Tensors) -> Tensors:
     """CONVOLUTION_INTEGER, in FLOAT64, which has all sums; of those the low 32 bits."""
     source, filters = _shifted(tensors)
     made = _made(desc, source, filters, None, backward=False)
     return {"output_tensor": low_32_bits(_forward(desc, source, filters, made))}
 
 
-def quantized_convolution(desc: Any, tensors: Tensors) -> Tensors:
+def quantized_convolution(desc: Convolution, tensors: Tensors) -> Tensors:
     """QUANTIZED_LINEAR_CONVOLUTION: of what input and filter stand for, in FLOAT32, integers that stand for it."""
     source, filters = _shifted(tensors)
     made = _made(desc, source, filters, tensors.get("bias_tensor"), backward=False)
@@ -85,7 +85,7 @@ def _by_channel(tensors: Tensors, key: str, channels: int) -> Tensor | None:
     return found.reshape(-1)
 
 
-def _made(desc: Any, source: Tensor, filters: Tensor, bias: Tensor | None, backward: bool) -> int:
+def _made(desc: Convolution, source: Tensor, filters: Tensor, bias: Tensor | None, backward: bool) -> int:
     """How many channels come out; PlanError where those of the tensors do not fit each other."""
     groups = desc.group_count
     if source.dim() < 3 or not groups or filters.shape[0] % groups:
@@ -98,7 +98,7 @@ def _made(desc: Any, source: Tensor, filters: Tensor, bias: Tensor | None, backw
     return int(made)
 
 
-def _forward(desc: Any, source: Tensor, filters: Tensor, made: int) -> Tensor:
+def _forward(desc: Convolution, source: Tensor, filters: Tensor, made: int) -> Tensor:
     sizes, groups = filters.shape[2:], desc.group_count
     counts = window_counts(desc, sizes, source.shape[2:])
     more = getattr(desc, "output_padding", (0,) * len(counts))
@@ -111,7 +111,7 @@ def _forward(desc: Any, source: Tensor, filters: Tensor, made: int) -> Tensor:
     return functional.pad(found.reshape(source.shape[0], made, *counts), added)
 
 
-def _backward(desc: Any, source: Tensor, filters: Tensor, made: int) -> Tensor:
+def _backward(desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tensor, made: int) -> Tensor:
     sizes, groups, (batch, channels, *counts) = filters.shape[2:], desc.group_count, source.shape
     arrays = (desc.strides, desc.dilations, desc.start_padding, desc.end_padding, desc.output_padding)
     if any(len(array) != len(counts) for array in arrays) or not all(desc.strides):

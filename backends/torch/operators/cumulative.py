@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,12 +11,13 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import valid_axis
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import Cumulative
 
 _DECREASING = enumeration("DML_AXIS_DIRECTION").DECREASING
 _SIGNED = {torch.uint32: torch.int32, torch.uint64: torch.int64}
 
 
-def _scan(scan: Callable[..., Tensor], empty: int, member: str, desc: Any, tensors: Tensors) -> Tensors:
+def _scan(scan: Callable[..., Tensor], empty: int, member: str, desc: Cumulative, tensors: Tensors) -> Tensors:
     """`output[c] = input[c, 0] + ... + input[c]` along Axis, of FLOAT16 in FLOAT32, of integers in 64 bits."""
     source = tensors["input_tensor"]
     axis = valid_axis(desc, source)

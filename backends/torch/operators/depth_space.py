@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import DepthSpace
 
 
-def space_to_depth(desc: Any, tensors: Tensors) -> Tensors:
+def space_to_depth(desc: DepthSpace, tensors: Tensors) -> Tensors:
     """Rows and columns split into blocks, whose places go before the channels or behind them, in one copy."""
     source, block = tensors["input_tensor"], _block(desc)
     height, width = source.shape[2:]
@@ -19,7 +18,7 @@ def space_to_depth(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": moved.flatten(1, 3)}
 
 
-def depth_to_space(desc: Any, tensors: Tensors) -> Tensors:
+def depth_to_space(desc: DepthSpace, tensors: Tensors) -> Tensors:
     """The channels split into those of the output and the places in a block."""
     source, block = tensors["input_tensor"], _block(desc)
     channels = source.shape[1]
@@ -33,14 +32,14 @@ def depth_to_space(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": moved.flatten(4, 5).flatten(2, 3)}
 
 
-def _block(desc: Any) -> int:
+def _block(desc: DepthSpace) -> int:
     block: int = desc.block_size
     if block < 1:
         raise PlanError("BlockSize is 0")
     return block
 
 
-def _has_channel_last(desc: Any) -> bool:
+def _has_channel_last(desc: DepthSpace) -> bool:
     order = enumeration("DML_DEPTH_SPACE_ORDER").DEPTH_COLUMN_ROW
     return bool(getattr(desc, "order", order) == order)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,9 +10,10 @@ from torch import Tensor
 from dml_conformance.backends.torch.memory import BITS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._scalars import bits_of, value_fault
+from dml_conformance.spec import structures
 
 
-def diagonal_matrix(desc: Any, tensors: Tensors) -> Tensors:
+def diagonal_matrix(desc: structures.DML_DIAGONAL_MATRIX_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """DIAGONAL_MATRIX: `output[..., y, x] = y + Offset == x ? Value : 0`."""
     output, value = desc.output_tensor, desc.value
     if not output.data_type.is_float and math.isfinite(value):
@@ -24,7 +24,7 @@ def diagonal_matrix(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": matrix.expand(output.sizes)}
 
 
-def diagonal_matrix1(desc: Any, tensors: Tensors) -> Tensors:
+def diagonal_matrix1(desc: structures.DML_DIAGONAL_MATRIX1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """DIAGONAL_MATRIX1: Value on the diagonals of the band, or on all others where it is turned round."""
     output, begin, end = desc.output_tensor, desc.diagonal_fill_begin, desc.diagonal_fill_end
     source = tensors.get("input_tensor")

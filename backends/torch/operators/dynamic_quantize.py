@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.spec.structures import DynamicQuantize
 
 
-def dynamic_quantize(desc: Any, tensors: Tensors) -> Tensors:
+def dynamic_quantize(desc: DynamicQuantize, tensors: Tensors) -> Tensors:
     """The range holds 0; the zero point is rounded and held between the ends of its type."""
     source = tensors["input_tensor"].to(torch.float32)
     dtype = NUMBERS[desc.output_tensor.data_type]

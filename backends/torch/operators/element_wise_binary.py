@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,11 +13,12 @@ from dml_conformance.backends.torch.operators._element_wise import OPERANDS, ope
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED, bits
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, ElementWiseBinary
 
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
-def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
+def compute(function: Function, desc: ElementWiseBinary, tensors: Tensors) -> Tensors:
     """ADD, SUBTRACT, MULTIPLY, DIFFERENCE_SQUARE: of integers the low bits, which do not depend on signs."""
     a, b = operands(tensors)
     if a.dtype in UNSIGNED:
@@ -26,13 +26,13 @@ def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": function(a, b)}
 
 
-def add_activated(desc: Any, tensors: Tensors) -> Tensors:
+def add_activated(desc: DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """ADD1: an activation of the sum."""
     a, b = operands(tensors)
     return {"output_tensor": activated(desc.fused_activation, a + b)}
 
 
-def compute_wide(function: Function, desc: Any, tensors: Tensors) -> Tensors:
+def compute_wide(function: Function, desc: ElementWiseBinary, tensors: Tensors) -> Tensors:
     """The others: unsigned numbers as int64."""
     a, b = operands(tensors)
     if a.dtype in UNSIGNED:
@@ -50,7 +50,7 @@ def mean(a: Tensor, b: Tensor) -> Tensor:
     return (a + b) / 2 if a.is_floating_point() else torch.div(a + b, 2, rounding_mode="trunc")
 
 
-def divide(function: Function, is_remainder: bool, desc: Any, tensors: Tensors) -> Tensors:
+def divide(function: Function, is_remainder: bool, desc: ElementWiseBinary, tensors: Tensors) -> Tensors:
     """DIVIDE, MODULUS_FLOOR and MODULUS_TRUNCATE."""
     a, b = operands(tensors)
     if a.dtype is not torch.uint64:

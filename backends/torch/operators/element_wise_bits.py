@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,19 +11,20 @@ from torch import Tensor
 from dml_conformance.backends.torch.memory import BITS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import OPERANDS, operands
+from dml_conformance.spec.structures import ElementWiseBits
 
 
-def combine(operation: Callable[[Tensor, Tensor], Tensor], desc: Any, tensors: Tensors) -> Tensors:
+def combine(operation: Callable[[Tensor, Tensor], Tensor], desc: ElementWiseBits, tensors: Tensors) -> Tensors:
     """BIT_AND, BIT_OR, BIT_XOR, the shifts: `output[c...] = operation(a[c...], b[c...])`."""
     return {"output_tensor": operation(*operands(tensors))}
 
 
-def invert(desc: Any, tensors: Tensors) -> Tensors:
+def invert(desc: ElementWiseBits, tensors: Tensors) -> Tensors:
     """BIT_NOT: `output[c...] = ~input[c...]`."""
     return {"output_tensor": torch.bitwise_not(tensors["input_tensor"])}
 
 
-def count(desc: Any, tensors: Tensors) -> Tensors:
+def count(desc: ElementWiseBits, tensors: Tensors) -> Tensors:
     """BIT_COUNT: the bits of each element that are set, bit by bit from the lowest."""
     source = tensors["input_tensor"]
     total = torch.zeros(source.shape, dtype=torch.int8, device=source.device)

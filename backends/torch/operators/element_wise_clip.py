@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,19 +12,23 @@ from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import scale
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._scalars import value_fault
+from dml_conformance.spec import structures
 
 
-def clip(desc: Any, tensors: Tensors) -> Tensors:
+def clip(
+    desc: structures.DML_ELEMENT_WISE_CLIP_OPERATOR_DESC | structures.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC,
+    tensors: Tensors,
+) -> Tensors:
     """CLIP, CLIP1: `clamp(input[c...], Min, Max)`."""
     return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, desc.max)}
 
 
-def threshold(desc: Any, tensors: Tensors) -> Tensors:
+def threshold(desc: structures.DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """THRESHOLD: `max(input[c...], Min)`."""
     return {"output_tensor": _clamp(scale(desc, tensors["input_tensor"]), desc.min, None)}
 
 
-def clip_grad(desc: Any, tensors: Tensors) -> Tensors:
+def clip_grad(desc: structures.ElementWiseClipGrad, tensors: Tensors) -> Tensors:
     """CLIP_GRAD, CLIP_GRAD1: `Min < input[c...] < Max ? gradient[c...] : 0`."""
     source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
     low, high = (_limit(limit, source.dtype) for limit in (desc.min, desc.max))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import scale
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
+from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
 
-def power(desc: Any, tensors: Tensors) -> Tensors:
+def power(desc: structures.DML_ELEMENT_WISE_POW_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """POW: integers as int64, with exponents that are floats in FLOAT64; floats in their type, or in FLOAT32 where the
     exponents have another."""
     base, exponent = tensors["input_tensor"], tensors["exponent_tensor"]
@@ -28,13 +27,13 @@ def power(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": torch.pow(scaled.to(torch.float32), wide.to(torch.float32)).to(base.dtype)}
 
 
-def constant_power(desc: Any, tensors: Tensors) -> Tensors:
+def constant_power(desc: structures.DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """CONSTANT_POW; in FLOAT32, as CUDA's kernel for FLOAT16 rounds on the way."""
     scaled = scale(desc, tensors["input_tensor"])
     return {"output_tensor": torch.pow(scaled.to(torch.float32), desc.exponent).to(scaled.dtype)}
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(desc: structures.DML_ELEMENT_WISE_POW_OPERATOR_DESC, level: Level) -> str:
     """What is wrong with the exponents' data type."""
     found, wanted = desc.exponent_tensor.data_type, desc.input_tensor.data_type
     return (

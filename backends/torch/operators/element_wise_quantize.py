@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -11,19 +9,20 @@ from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOp
 from dml_conformance.backends.torch.operators._element_wise import operands
 from dml_conformance.backends.torch.operators._numbers import widen
 from dml_conformance.backends.torch.operators._quantized import quantized
+from dml_conformance.spec import structures
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 
 _INPUTS = frozenset({"input_tensor", "scale_tensor", "zero_point_tensor"})
 
 
-def quantize(desc: Any, tensors: Tensors) -> Tensors:
+def quantize(desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """QUANTIZE_LINEAR: `clamp(round(input[c...] / scale[c...]) + zero_point[c...], least, largest)`, in FLOAT32."""
     source, scale, zero_point = _operands(tensors)
     return {"output_tensor": quantized(source.to(torch.float32), scale, zero_point, desc.output_tensor.data_type)}
 
 
-def quantized_add(desc: Any, tensors: Tensors) -> Tensors:
+def quantized_add(desc: structures.DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """QUANTIZED_LINEAR_ADD: both are made numbers, and their sum is quantized, in FLOAT32."""
     (a, b), single = operands(tensors), [key for key in tensors if key.endswith(("scale_tensor", "zero_point_tensor"))]
     if a.shape != b.shape or any(tensors[key].numel() != 1 for key in single):
@@ -42,7 +41,9 @@ def _number(tensors: Tensors, name: str, source: Tensor) -> Tensor:
     return difference * tensors[f"{name}_scale_tensor"]
 
 
-def dequantize(desc: Any, tensors: Tensors) -> Tensors:
+def dequantize(
+    desc: structures.DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC | structures.Quantize, tensors: Tensors
+) -> Tensors:
     """DEQUANTIZE_LINEAR: `(input[c...] - zero_point[c...]) * scale[c...]`, in FLOAT32."""
     source, scale, zero_point = _operands(tensors)
     if source.is_meta:
@@ -55,7 +56,7 @@ def _operands(tensors: Tensors) -> tuple[Tensor, Tensor, Tensor | None]:
     return tensors["input_tensor"], tensors["scale_tensor"], tensors.get("zero_point_tensor")
 
 
-def _fault_of_scale(desc: Any, level: Level) -> str:
+def _fault_of_scale(desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, level: Level) -> str:
     """Whether a scale is of another type than what it scales."""
     source, scale = desc.input_tensor.data_type, desc.scale_tensor.data_type
     if scale != (source if source.is_float else DataType.FLOAT32):
@@ -63,7 +64,11 @@ def _fault_of_scale(desc: Any, level: Level) -> str:
     return _fault(desc, level)
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(
+    desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC
+    | structures.DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC,
+    level: Level,
+) -> str:
     """Whether ZeroPointTensor is missing where it has to be there."""
     return "ZeroPointTensor is missing" if level < Level.L6_2 and desc.zero_point_tensor is None else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,17 +13,18 @@ from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._element_wise import scale
 from dml_conformance.backends.torch.operators._order import UNSIGNED, bits
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, ElementWiseUnary
 
 Function = Callable[[Tensor], Tensor]
 _HALVES_TO_EVEN, _TOWARD_ZERO, _TOWARD_INFINITY = enumeration("DML_ROUNDING_MODE")
 
 
-def compute(function: Function, desc: Any, tensors: Tensors) -> Tensors:
+def compute(function: Function, desc: ElementWiseUnary, tensors: Tensors) -> Tensors:
     """`output[c...] = function(input[c...])`; with ScaleBias, of `input[c...] * Scale + Bias`."""
     return {"output_tensor": function(scale(desc, tensors["input_tensor"]))}
 
 
-def round_to_whole(desc: Any, tensors: Tensors) -> Tensors:
+def round_to_whole(desc: DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """ROUND: as RoundingMode says."""
     return {"output_tensor": _ROUNDED[desc.rounding_mode](tensors["input_tensor"])}
 
@@ -34,7 +34,7 @@ def _half_away_from_zero(source: Tensor) -> Tensor:
     return torch.where((source - whole).abs() >= 0.5, whole + source.sign(), whole)
 
 
-def sign(desc: Any, tensors: Tensors) -> Tensors:
+def sign(desc: ElementWiseUnary, tensors: Tensors) -> Tensors:
     """SIGN: -1, 0 or 1; of a NaN 0."""
     source = tensors["input_tensor"]
     if source.dtype in UNSIGNED:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 
 from dml_conformance.backends.torch.memory import BITS, NUMBERS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._scalars import bits_of, value_fault
+from dml_conformance.spec import structures
 
 
-def fill_value_constant(desc: Any, tensors: Tensors) -> Tensors:
+def fill_value_constant(desc: structures.DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """FILL_VALUE_CONSTANT: `output[c...] = Value`."""
     output = desc.output_tensor
     value = torch.full((), bits_of(desc.value, output.data_type), dtype=BITS[output.data_type.size])
     return {"output_tensor": value.expand(output.sizes)}
 
 
-def fill_value_sequence(desc: Any, tensors: Tensors) -> Tensors:
+def fill_value_sequence(desc: structures.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """FILL_VALUE_SEQUENCE: `output[element n] = ValueStart + n * ValueDelta`, row by row in the type itself.
 
     Integers wrap round in the signed type of their width. Where floats are exact, so is each of the two parts.

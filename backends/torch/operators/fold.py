@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
+from dml_conformance.spec.structures import Fold
 
 BLOCKS_RANK = 3
 
 
-def unfold(desc: Any, tensors: Tensors) -> Tensors:
+def unfold(desc: Fold, tensors: Tensors) -> Tensors:
     """A view of the padded image in which the elements overlap, made a matrix."""
     source = tensors["input_tensor"]
     batch, channels, *spatial = source.shape
@@ -23,7 +23,7 @@ def unfold(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": view.reshape(shape)}
 
 
-def fold(desc: Any, tensors: Tensors) -> Tensors:
+def fold(desc: Fold, tensors: Tensors) -> Tensors:
     """Every element added to its place in the padded image, whose spatial dimensions are one row."""
     source = tensors["input_tensor"]
     if source.dim() != BLOCKS_RANK:

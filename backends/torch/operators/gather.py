@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,11 +10,12 @@ from torch import Tensor
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators._indexing import by_indices, in_range, take_rows, valid_axis
 from dml_conformance.backends.torch.views import last_dimensions
+from dml_conformance.spec.structures import Gather
 
 LEAST_ROW = 64  # bytes; with shorter rows, numbering them costs more than torch.gather's element by element
 
 
-def gather(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:
+def gather(desc: Gather, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:
     """GATHER: `output[before, i..., after] = input[before, indices[i...], after]`, right-aligned."""
     axis = valid_axis(desc, source)
     chosen = last_dimensions(indices, desc.index_dimensions, "IndexDimensions", least=0)

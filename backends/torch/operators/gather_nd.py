@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError
 from dml_conformance.backends.torch.operators._indexing import by_indices, take_rows
 from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
+from dml_conformance.spec.structures import GatherNd
 
 
-def gather_nd(desc: Any, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:
+def gather_nd(desc: GatherNd, source: Tensor, indices: Tensor, out: Tensor | None) -> Tensor:
     """GATHER_ND: `output[i..., rest] = input[indices[i..., :], rest]`; GATHER_ND1: the same with `b...` before each.
 
     GATHER_ND is GATHER_ND1 without batches.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import ALONG_AXES, activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import Gemm
 
 _TRANSPOSED = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
 _INPUTS = ("a_tensor", "b_tensor", "c_tensor")
 
 
-def gemm(desc: Any, tensors: Tensors) -> Tensors:
+def gemm(desc: Gemm, tensors: Tensors) -> Tensors:
     """`activation(Alpha * a @ b + Beta * c)`, in FLOAT32."""
     a, b = tensors["a_tensor"], tensors["b_tensor"]
     a = a.mT if desc.trans_a == _TRANSPOSED else a

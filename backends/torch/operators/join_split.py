@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.spec.structures import DML_JOIN_OPERATOR_DESC, DML_SPLIT_OPERATOR_DESC
 
 
-def join(desc: Any, tensors: Tensors) -> Tensors:
+def join(desc: DML_JOIN_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """The inputs one after the other."""
     parts = [tensors[f"input_tensors[{n}]"] for n in range(len(desc.input_tensors))]
     axis, out = valid_axis(desc, parts[0]), tensors.get("output_tensor")
     return {"output_tensor": torch.cat(parts, axis) if out is None else torch.cat(parts, axis, out=out)}
 
 
-def split(desc: Any, tensors: Tensors) -> Tensors:
+def split(desc: DML_SPLIT_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """The input's blocks, which torch refuses where they are more or fewer elements than it has."""
     source = tensors["input_tensor"]
     axis = valid_axis(desc, source)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.spec.structures import LocalResponse
 
 _GRADIENTS = ("input_tensor", "input_gradient_tensor", "output_gradient_tensor")
 
 
-def normalize(desc: Any, tensors: Tensors) -> Tensors:
+def normalize(desc: LocalResponse, tensors: Tensors) -> Tensors:
     """`x / (Bias + Alpha / LocalSize * the sum of squares around x) ^ Beta`, in FLOAT32."""
     source = tensors["input_tensor"]
     _check(desc, source)
@@ -22,7 +21,7 @@ def normalize(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": _normalized(desc, source.float()).to(source.dtype)}
 
 
-def gradient(desc: Any, tensors: Tensors) -> Tensors:
+def gradient(desc: LocalResponse, tensors: Tensors) -> Tensors:
     """What torch's autograd makes of the same steps."""
     source, incoming = tensors["input_tensor"], tensors["input_gradient_tensor"]
     _check(desc, source)
@@ -35,14 +34,14 @@ def gradient(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": found.to(source.dtype)}
 
 
-def _check(desc: Any, source: Tensor) -> None:
+def _check(desc: LocalResponse, source: Tensor) -> None:
     if desc.local_size < 1:
         raise PlanError("LocalSize is 0")
     if source.dim() != 4:
         raise PlanError(f"InputTensor has {source.dim()} dimensions")
 
 
-def _normalized(desc: Any, x: Tensor) -> Tensor:
+def _normalized(desc: LocalResponse, x: Tensor) -> Tensor:
     total = x.square()
     for dimension in (1,) if desc.cross_channel else (2, 3):
         total = _around(total, dimension, desc.local_size)

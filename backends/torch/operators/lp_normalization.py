@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.spec.structures import LpNormalization
 
 
-def normalize(desc: Any, tensors: Tensors) -> Tensors:
+def normalize(desc: LpNormalization, tensors: Tensors) -> Tensors:
     """`x / (norm + Epsilon)` along the axis, in FLOAT32."""
     source = tensors["input_tensor"]
     if desc.axis >= source.dim() or desc.p not in (1, 2):

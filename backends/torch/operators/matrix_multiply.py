@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
+from dml_conformance.spec.structures import MatrixMultiply
 
 _INTEGERS = frozenset({"a_tensor", "a_zero_point_tensor", "b_tensor", "b_zero_point_tensor"})
 _SCALES = frozenset({"a_scale_tensor", "b_scale_tensor"})
 _MATRICES = ("a_tensor", "b_tensor", "output_tensor")
 
 
-def multiply_integer(desc: Any, tensors: Tensors) -> Tensors:
+def multiply_integer(desc: MatrixMultiply, tensors: Tensors) -> Tensors:
     """`(a - a_zero_point) @ (b - b_zero_point)`, in FLOAT64, which has all sums; of those the low 32 bits."""
     a, b = _differences(tensors)
     return {"output_tensor": low_32_bits(torch.matmul(a, b))}
 
 
-def quantized_multiply(desc: Any, tensors: Tensors) -> Tensors:
+def quantized_multiply(desc: MatrixMultiply, tensors: Tensors) -> Tensors:
     """The product of what A and B stand for, in FLOAT32, as integers that stand for it."""
     check_zero_points(tensors, "a", "b", "output")
     a, b = _dequantized(tensors)
@@ -30,7 +29,7 @@ def quantized_multiply(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": quantized(product, scale, zero_point, desc.output_tensor.data_type)}
 
 
-def multiply_to_float(desc: Any, tensors: Tensors) -> Tensors:
+def multiply_to_float(desc: MatrixMultiply, tensors: Tensors) -> Tensors:
     """The product of what A and B stand for, in FLOAT32, and a bias."""
     check_zero_points(tensors, "a", "b")
     found = torch.matmul(*_dequantized(tensors))

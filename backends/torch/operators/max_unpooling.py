@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import torch
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
+from dml_conformance.spec.structures import MaxUnpooling
 
 
-def max_unpooling(desc: Any, tensors: Tensors) -> Tensors:
+def max_unpooling(desc: MaxUnpooling, tensors: Tensors) -> Tensors:
     """A scatter into zeros with one place more, behind the output, which takes what has an index out of range."""
     source, indices = tensors["input_tensor"], tensors["indices_tensor"]
     check_sizes("IndicesTensor", indices, source.shape)

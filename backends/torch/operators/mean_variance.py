@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._indexing import valid_axes
+from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
 _INPUTS = ("input_tensor", "scale_tensor", "bias_tensor")
 _OPTIONAL = _INPUTS[1:]
 
 
-def of_image(desc: Any, tensors: Tensors) -> Tensors:
+def of_image(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """MEAN_VARIANCE_NORMALIZATION: height and width, and with CrossChannel all channels."""
     return _normalized(desc, tensors, (1, 2, 3) if desc.cross_channel else (2, 3), True, desc.normalize_variance)
 
 
-def along_axes(desc: Any, tensors: Tensors) -> Tensors:
+def along_axes(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """MEAN_VARIANCE_NORMALIZATION1."""
     return _normalized(desc, tensors, desc.axes, True, desc.normalize_variance)
 
 
-def by_root_mean_square(desc: Any, tensors: Tensors) -> Tensors:
+def by_root_mean_square(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """MEAN_VARIANCE_NORMALIZATION2: without UseMean the variance is that around 0."""
     return _normalized(desc, tensors, desc.axes, desc.use_mean, desc.use_variance)
 
 
-def _normalized(desc: Any, tensors: Tensors, axes: tuple[int, ...], has_mean: bool, has_variance: bool) -> Tensors:
+def _normalized(
+    desc: structures.MeanVariance, tensors: Tensors, axes: tuple[int, ...], has_mean: bool, has_variance: bool
+) -> Tensors:
     """`activation(scale * (x - mean) / sqrt(variance + Epsilon) + bias)`, in FLOAT32."""
     source = tensors["input_tensor"]
     along = valid_axes(axes, source)
@@ -47,14 +48,14 @@ def _normalized(desc: Any, tensors: Tensors, axes: tuple[int, ...], has_mean: bo
     return {"output_tensor": activated(desc.fused_activation, found).to(source.dtype)}
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(desc: structures.MeanVariance, level: Level) -> str:
     given = [tensor for key in _OPTIONAL if (tensor := getattr(desc, key)) is not None]
     if level < Level.L5_2 and len(given) == 1:
         return "one of ScaleTensor and BiasTensor is missing"
     return fusion_fault(desc, level)
 
 
-def _fault_of_channels(desc: Any, level: Level) -> str:
+def _fault_of_channels(desc: structures.MeanVariance, level: Level) -> str:
     """MEAN_VARIANCE_NORMALIZATION1 does not broadcast channels at first."""
     given = [tensor for key in _OPTIONAL if (tensor := getattr(desc, key)) is not None]
     sizes = desc.input_tensor.sizes

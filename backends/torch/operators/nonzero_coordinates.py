@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._order import bits
+from dml_conformance.spec.structures import NonzeroCoordinates
 
 
-def nonzero_coordinates(desc: Any, tensors: Tensors) -> Tensors:
+def nonzero_coordinates(desc: NonzeroCoordinates, tensors: Tensors) -> Tensors:
     """How many elements are not zero, and their last coordinates; rows after these are 0."""
     source = tensors["input_tensor"]
     sizes, elements = list(source.shape), prod(source.shape)

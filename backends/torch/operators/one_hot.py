@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.spec.structures import OneHot
 
 
-def one_hot(desc: Any, tensors: Tensors) -> Tensors:
+def one_hot(desc: OneHot, tensors: Tensors) -> Tensors:
     """ONE_HOT: `output[..., i, ...] = i == indices[..., 0, ...] ? on : off`."""
     indices, values = tensors["indices_tensor"], tensors["values_tensor"]
     axis = valid_axis(desc, indices)

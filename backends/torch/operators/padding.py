@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._scalars import bits_of
 from dml_conformance.backends.torch.operators.slice import check_lengths
+from dml_conformance.spec.structures import Padding
 
 CONSTANT, EDGE, REFLECTION, SYMMETRIC, WRAP = range(5)  # of DML_PADDING_MODE
 
 
-def padding(desc: Any, tensors: Tensors) -> Tensors:
+def padding(desc: Padding, tensors: Tensors) -> Tensors:
     """A constant around the input, or elements of it, dimension by dimension."""
     source = tensors["input_tensor"]
     starts, ends = desc.start_padding, desc.end_padding

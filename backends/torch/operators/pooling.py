@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,9 +12,15 @@ from dml_conformance.backends.torch.operators import Tensors, TorchOperator, che
 from dml_conformance.backends.torch.operators._numbers import narrow
 from dml_conformance.backends.torch.operators._order import as_index, comparable
 from dml_conformance.backends.torch.operators._windows import window_counts, window_view
+from dml_conformance.spec.structures import (
+    DML_LP_POOLING1_OPERATOR_DESC,
+    DML_LP_POOLING_OPERATOR_DESC,
+    Pooling,
+    PoolingGrad,
+)
 
 
-def _in_rows(desc: Any, source: Tensor, counts: Sequence[int], padding: float) -> Tensor:
+def _in_rows(desc: Pooling | PoolingGrad, source: Tensor, counts: Sequence[int], padding: float) -> Tensor:
     """Batch, channels, the elements of a window in a row, the windows."""
     view = window_view(desc, source, desc.window_size, counts, padding)
     return view.reshape(*source.shape[:2], prod(desc.window_size), *counts)
@@ -25,7 +30,7 @@ def _least(source: Tensor) -> float:
     return -torch.inf if source.is_floating_point() else torch.iinfo(source.dtype).min
 
 
-def _first_greatest(desc: Any, source: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _first_greatest(desc: Pooling | PoolingGrad, source: Tensor, counts: Sequence[int]) -> tuple[Tensor, Tensor]:
     """The greatest of each window, and its place in the row of its channel; a NaN is greater than any number.
 
     The padding is less than all: where it equals what is there, its place comes after all others.
@@ -39,7 +44,7 @@ def _first_greatest(desc: Any, source: Tensor, counts: Sequence[int]) -> tuple[T
     return most.squeeze(2), torch.where(is_most, at, prod(spatial)).amin(2)
 
 
-def max_pooling(desc: Any, tensors: Tensors) -> Tensors:
+def max_pooling(desc: Pooling, tensors: Tensors) -> Tensors:
     """The greatest of each window, and where the descriptor asks for it its place in the input as one row."""
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])
@@ -60,7 +65,7 @@ def max_pooling(desc: Any, tensors: Tensors) -> Tensors:
     return outputs
 
 
-def lp_pooling(desc: Any, tensors: Tensors) -> Tensors:
+def lp_pooling(desc: DML_LP_POOLING_OPERATOR_DESC | DML_LP_POOLING1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """Powers of magnitudes, in FLOAT32."""
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])
@@ -70,7 +75,7 @@ def lp_pooling(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": rows.pow(desc.p).sum(2).pow(1.0 / desc.p).to(source.dtype)}
 
 
-def max_pooling_grad(desc: Any, tensors: Tensors) -> Tensors:
+def max_pooling_grad(desc: PoolingGrad, tensors: Tensors) -> Tensors:
     """Each gradient added where the greatest of its window stands, in FLOAT32."""
     source, gradient = tensors["input_tensor"], tensors["input_gradient_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, element_wise_quantize
 from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.structures import Quantize
 
 _KEYS = {"quantization_tensors[0]": "scale_tensor", "quantization_tensors[1]": "zero_point_tensor"}
 
 
-def quantize(desc: Any, tensors: Tensors) -> Tensors:
+def quantize(desc: Quantize, tensors: Tensors) -> Tensors:
     """`clamp(round(input / scale) + zero_point, least, largest)`, in FLOAT32."""
     source, found = tensors["input_tensor"].to(torch.float32), _spread(tensors)
     scale, zero_point = found["scale_tensor"], found.get("zero_point_tensor")
     return {"output_tensor": quantized(source, scale, zero_point, desc.output_tensor.data_type)}
 
 
-def dequantize(desc: Any, tensors: Tensors) -> Tensors:
+def dequantize(desc: Quantize, tensors: Tensors) -> Tensors:
     """`(input - zero_point) * scale`, in FLOAT32."""
     return element_wise_quantize.dequantize(desc, _spread(tensors))
 
@@ -43,7 +42,7 @@ def _repeated(blocks: Tensor, sizes: torch.Size) -> Tensor:
     return blocks
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(desc: Quantize, level: Level) -> str:
     """What is wrong with the number, sizes and types of the scale and the zero point."""
     tensors = desc.quantization_tensors
     if len(tensors) != int(desc.quantization_type):

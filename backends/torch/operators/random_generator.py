@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
+from dml_conformance.spec.structures import RandomGenerator
 
 _LOW = 0xFFFFFFFF
 
 
-def random_generator(desc: Any, tensors: Tensors) -> Tensors:
+def random_generator(desc: RandomGenerator, tensors: Tensors) -> Tensors:
     """Philox 4x32-10 of the counters from that of the state on, and the state that comes after."""
     state, sizes = tensors["input_state_tensor"], desc.output_tensor.sizes
     if prod(state.shape) != 6 or state.shape[-1] != 6:

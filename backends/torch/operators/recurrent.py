@@ -11,6 +11,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import Recurrent
 
 _DIRECTION = enumeration("DML_RECURRENT_NETWORK_DIRECTION")
 _FLOATS = ("input_tensor", "weight_tensor", "recurrence_tensor", "bias_tensor", "hidden_init_tensor")
@@ -31,7 +32,7 @@ class _Direction(NamedTuple):
     bias: Tensor
     peepholes: Tensor | None
     functions: Any
-    desc: Any
+    desc: Recurrent
 
 
 _States = tuple[Tensor, ...]
@@ -45,6 +46,7 @@ def _rnn(of: _Direction, own: Tensor, states: _States) -> _States:
 
 def _lstm(of: _Direction, own: Tensor, states: _States) -> _States:
     """`C = f C + i c`, `H = o h(C)`; peepholes see the state before, as the page's equations have it."""
+    assert of.desc.operator == "LSTM"
     (f, g, h), (hidden, cell) = of.functions, states
     i, o, forget, new = (own + torch.matmul(hidden, of.recurrence) + of.bias).chunk(4, -1)
     if of.peepholes is not None:
@@ -61,6 +63,7 @@ def _lstm(of: _Direction, own: Tensor, states: _States) -> _States:
 
 def _gru(of: _Direction, own: Tensor, states: _States) -> _States:
     """`H = (1 - z) h + z H`, with the reset before the product or after it."""
+    assert of.desc.operator == "GRU"
     (f, g), (h,) = of.functions, states
     size = h.shape[-1]
     gates, hidden = of.recurrence[:, : 2 * size], of.recurrence[:, 2 * size :]
@@ -88,7 +91,7 @@ _UNITS = {
 }
 
 
-def recurrent(desc: Any, tensors: Tensors) -> Tensors:
+def recurrent(desc: Recurrent, tensors: Tensors) -> Tensors:
     """One direction after the other, one step of many sequences after the other, in FLOAT32."""
     source, unit = tensors["input_tensor"], _UNITS[desc.operator]
     count = 2 if desc.direction == _DIRECTION.BIDIRECTIONAL else 1
@@ -104,7 +107,7 @@ def recurrent(desc: Any, tensors: Tensors) -> Tensors:
     return {key: output for key, output in outputs.items() if getattr(desc, key) is not None}
 
 
-def _check(desc: Any, tensors: Tensors, count: int, size: int) -> None:
+def _check(desc: Recurrent, tensors: Tensors, count: int, size: int) -> None:
     _, _, batch, width = tensors["input_tensor"].shape
     rows = _UNITS[desc.operator].gates * size
     sizes = {
@@ -134,13 +137,13 @@ def _blocks(tensors: Tensors, width: int) -> Iterator[Tensors]:
         yield {**tensors, **parts}
 
 
-def _states(desc: Any, tensors: Tensors, count: int) -> list[Tensor]:
+def _states(desc: Recurrent, tensors: Tensors, count: int) -> list[Tensor]:
     """What all directions come to."""
     parts = zip(*(_direction(desc, tensors, n) for n in range(count)), strict=True)
     return [torch.stack(each, 1).to(tensors["input_tensor"].dtype) for each in parts]
 
 
-def _direction(desc: Any, tensors: Tensors, n: int) -> list[Tensor]:
+def _direction(desc: Recurrent, tensors: Tensors, n: int) -> list[Tensor]:
     """All states of a direction in order of time, 0 behind the end of a sequence, and the last ones."""
     unit, (x, weight, recurrence) = _UNITS[desc.operator], (tensors[key][0].float() for key in _FLOATS[:3])
     steps, batch, _ = x.shape

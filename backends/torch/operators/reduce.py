@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +14,7 @@ from dml_conformance.backends.torch.operators._order import UNSIGNED, as_index, 
 from dml_conformance.backends.torch.operators.arg_reduce import arg_reduce
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.structures import Reduce
 
 _FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 _PLACES = {_FUNCTION.ARGMAX: torch.argmax, _FUNCTION.ARGMIN: torch.argmin}
@@ -34,7 +34,7 @@ _ROWS: dict[int, Callable[[Tensor], Tensor]] = {
 _ORDERED = (_FUNCTION.MAX, _FUNCTION.MIN)
 
 
-def reduce(desc: Any, tensors: Tensors) -> Tensors:
+def reduce(desc: Reduce, tensors: Tensors) -> Tensors:
     """`output[c] = Function(input[c, Axes])`, of FLOAT16 in FLOAT32."""
     source = tensors["input_tensor"]
     if desc.function in _PLACES:
@@ -60,7 +60,7 @@ def _of_rows(function: int, rows: Tensor) -> Tensor:
     return as_index(found, dtype.itemsize).view(dtype)
 
 
-def _fault(desc: Any, level: Level) -> str:
+def _fault(desc: Reduce, level: Level) -> str:
     of, to = desc.input_tensor.data_type, desc.output_tensor.data_type
     return "" if desc.function in _PLACES or of == to else f"OutputTensor is {to.name}, InputTensor is {of.name}"
 

@@ -11,10 +11,11 @@ from torch import Tensor
 from dml_conformance.backends.base import Unsupported
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import DML_UPSAMPLE_2D_OPERATOR_DESC, Resample, ResampleGrad, WithScales
 from dml_conformance.spec.tensor import UINT32_MAX
 
 
-def upsample_2d(desc: Any, tensors: Tensors) -> Tensors:
+def upsample_2d(desc: DML_UPSAMPLE_2D_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """Every element of the last two dimensions over and over, by expanding dimensions of size 1 beside them."""
     source, by = tensors["input_tensor"], desc.scale_size
     *leading, height, width = source.shape
@@ -28,8 +29,9 @@ def upsample_2d(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": wide.reshape(*leading, height * by.height, width * by.width)}
 
 
-def resample(desc: Any, tensors: Tensors) -> Tensors:
+def resample(desc: Resample, tensors: Tensors) -> Tensors:
     """One dimension after the other, those first that make it smaller."""
+    assert desc.operator != "UPSAMPLE_2D"
     source, sizes = tensors["input_tensor"], desc.output_tensor.sizes
     arrays = _arrays(desc, source)
     if source.is_meta:
@@ -48,7 +50,7 @@ def resample(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": source}
 
 
-def resample_grad(desc: Any, tensors: Tensors) -> Tensors:
+def resample_grad(desc: ResampleGrad, tensors: Tensors) -> Tensors:
     """Along one dimension after the other, elements are added up at the places that they were taken from."""
     source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
     _arrays(desc, source)
@@ -67,7 +69,7 @@ def resample_grad(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": found.to(source.dtype)}
 
 
-def _arrays(desc: Any, source: Tensor) -> list[Any]:
+def _arrays(desc: WithScales, source: Tensor) -> list[Any]:
     """The scales and both arrays of offsets, or the scales in their place, each with an entry for each dimension."""
     arrays = [getattr(desc, name, desc.scales) for name in ("scales", "input_pixel_offsets", "output_pixel_offsets")]
     if any(len(array) != source.dim() for array in arrays):
@@ -79,7 +81,7 @@ def _arrays(desc: Any, source: Tensor) -> list[Any]:
     return arrays
 
 
-def _places(desc: Any, d: int, size: int, count: int, device: torch.device) -> Tensor:
+def _places(desc: WithScales, d: int, size: int, count: int, device: torch.device) -> Tensor:
     """Which element of the input each one of the output is along a dimension."""
     of_input = desc.input_pixel_offsets[d] if hasattr(desc, "input_pixel_offsets") else 0.5
     of_output = desc.output_pixel_offsets[d] if hasattr(desc, "output_pixel_offsets") else -0.5
@@ -94,7 +96,7 @@ def _places(desc: Any, d: int, size: int, count: int, device: torch.device) -> T
     return coordinates.clamp_(0, size - 1).to(torch.int64)
 
 
-def _is_linear(desc: Any) -> bool:
+def _is_linear(desc: Resample | ResampleGrad) -> bool:
     return bool(desc.interpolation_mode == enumeration("DML_INTERPOLATION_MODE").LINEAR)
 
 

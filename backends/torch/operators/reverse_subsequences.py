@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.spec.structures import ReverseSubsequences
 
 
-def reverse_subsequences(desc: Any, tensors: Tensors) -> Tensors:
+def reverse_subsequences(desc: ReverseSubsequences, tensors: Tensors) -> Tensors:
     """`output[..., i, ...] = input[..., n - 1 - i if i < n else i, ...]`, n being the length, at most the size."""
     source, lengths = tensors["input_tensor"], tensors["sequence_lengths_tensor"]
     axis = valid_axis(desc, source)

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._indexing import in_range
+from dml_conformance.spec.descriptor import outputs as outputs_of
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import RoiAlign, RoiAlignGrad
 
 FUNCTION, MODE = enumeration("DML_REDUCE_FUNCTION"), enumeration("DML_INTERPOLATION_MODE")
 LARGEST = 2.0**20  # corner that is looked at
@@ -53,7 +55,7 @@ class Samples(NamedTuple):
         return Samples(first, second, weight, is_in, is_there, self.number, self.longest, self.is_linear)
 
 
-def roi_align(desc: Any, tensors: Tensors) -> Tensors:
+def roi_align(desc: RoiAlign, tensors: Tensors) -> Tensors:
     """The samples of some channels and columns at once."""
     source, (height, width) = tensors["input_tensor"], desc.output_tensor.sizes[2:]
     count = checked(desc, tensors)
@@ -80,7 +82,7 @@ def _slices(size: int, step: int) -> list[slice]:
     return [slice(at, min(at + step, size)) for at in range(0, size, step)]
 
 
-def _reduced(desc: Any, images: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> Tensor:
+def _reduced(desc: RoiAlign, images: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> Tensor:
     """Of each region some columns."""
     found = sampled(images, batch, rows, columns)
     is_in, is_there = (
@@ -96,7 +98,7 @@ def _reduced(desc: Any, images: Tensor, batch: Tensor, rows: Samples, columns: S
     return found.sum((3, 5)) / (rows.number * columns.number)[:, None, None, None]
 
 
-def checked(desc: Any, tensors: Tensors) -> int:
+def checked(desc: RoiAlign | RoiAlignGrad, tensors: Tensors) -> int:
     """How many regions there are.
 
     Raises:
@@ -114,7 +116,9 @@ def checked(desc: Any, tensors: Tensors) -> int:
     return int(regions[-2])
 
 
-def samples_of(desc: Any, regions: Tensor, size: Any, output: Sequence[int]) -> tuple[Samples, Samples]:
+def samples_of(
+    desc: RoiAlign | RoiAlignGrad, regions: Tensor, size: Any, output: Sequence[int]
+) -> tuple[Samples, Samples]:
     """The samples along height and along width."""
     rows = regions.reshape(-1, 4).double().nan_to_num(0, LARGEST, -LARGEST).clamp(-LARGEST, LARGEST)
     return (
@@ -123,7 +127,7 @@ def samples_of(desc: Any, regions: Tensor, size: Any, output: Sequence[int]) -> 
     )
 
 
-def _samples(desc: Any, start: Tensor, end: Tensor, size: int, output: int) -> Samples:
+def _samples(desc: RoiAlign | RoiAlignGrad, start: Tensor, end: Tensor, size: int, output: int) -> Samples:
     """Along one dimension; of a fraction of samples one more than there are whole ones."""
     least, most = desc.minimum_samples_per_output, desc.maximum_samples_per_output
     count = ((end - start) / output).ceil().clamp(least, most)
@@ -168,7 +172,7 @@ def sampled(images: Tensor, batch: Tensor, rows: Samples, columns: Samples) -> T
     return between(columns, along_height, (len(batch), 1, -1, 1)).movedim(3, 1)
 
 
-def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
+def roi_align_grad(desc: RoiAlignGrad, tensors: Tensors) -> Tensors:
     """The gradient of each sample is given to the four elements around it; regions' gradients are of the chain rule."""
     gradient, regions = tensors["input_gradient_tensor"], tensors["roi_tensor"]
     count, source = checked(desc, tensors), tensors.get("input_tensor")
@@ -177,7 +181,7 @@ def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
         raise PlanError("there is no output")
     if source is None and (of_regions is not None or desc.reduction_function == FUNCTION.MAX):
         raise PlanError("InputTensor is missing")
-    sizes = tuple(target.sizes if source is None else source.shape)
+    sizes = tuple(outputs_of(desc)[0].tensor.sizes if source is None else source.shape)
     check_sizes("InputGradientTensor", gradient, (count, sizes[1], *gradient.shape[2:]))
     found = {"output_gradient_tensor": sizes, "output_roi_gradient_tensor": tuple(regions.shape)}
     wanted = {key: size for key, size in found.items() if getattr(desc, key) is not None}
@@ -206,7 +210,7 @@ def roi_align_grad(desc: Any, tensors: Tensors) -> Tensors:
 
 
 def _of_samples(
-    desc: Any, gradient: Tensor, images: Tensor | None, batch: Tensor, rows: Samples, columns: Samples
+    desc: RoiAlignGrad, gradient: Tensor, images: Tensor | None, batch: Tensor, rows: Samples, columns: Samples
 ) -> Tensor:
     """The gradient of each sample: its share of an average, or all of it of the greatest one."""
     each = gradient.repeat_interleave(rows.longest, 2).repeat_interleave(columns.longest, 3)
@@ -236,7 +240,7 @@ def _scatter(target: Tensor, each: Tensor, batch: Tensor, rows: Samples, columns
 
 
 def _corners(
-    desc: Any, each: Tensor, images: Tensor, batch: Tensor, rows: Samples, columns: Samples, along: slice
+    desc: RoiAlignGrad, each: Tensor, images: Tensor, batch: Tensor, rows: Samples, columns: Samples, along: slice
 ) -> Tensor:
     """How x1, y1, x2 and y2 move the result: samples move by as much as they are near to a corner.
 

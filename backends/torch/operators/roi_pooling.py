@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.spec.structures import RoiPooling
 
 LARGEST = 2.0**20  # corner that is looked at
 MOST_AT_ONCE = 2**24  # elements of an intermediate result
 
 
-def roi_pooling(desc: Any, tensors: Tensors) -> Tensors:
+def roi_pooling(desc: RoiPooling, tensors: Tensors) -> Tensors:
     """Along height and then along width, the maximum of what stands between the first and the last place of a window.
 
     Places outside of the image count for nothing.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,9 +10,10 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._indexing import check_off_axis, in_range, valid_axis
 from dml_conformance.backends.torch.views import last_dimensions
+from dml_conformance.spec.structures import DML_SCATTER_ND_OPERATOR_DESC, DML_SCATTER_OPERATOR_DESC
 
 
-def scatter(desc: Any, tensors: Tensors) -> Tensors:
+def scatter(desc: DML_SCATTER_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """SCATTER: `output = input; output[..., indices[..., i, ...], ...] = updates[..., i, ...]`."""
     source, indices, updates = tensors["input_tensor"], tensors["indices_tensor"], tensors["updates_tensor"]
     axis = valid_axis(desc, source)
@@ -23,7 +23,7 @@ def scatter(desc: Any, tensors: Tensors) -> Tensors:
     return {"output_tensor": out.scatter_(axis, in_range(indices, source.shape[axis]), updates)}
 
 
-def scatter_nd(desc: Any, tensors: Tensors) -> Tensors:
+def scatter_nd(desc: DML_SCATTER_ND_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """SCATTER_ND: `output = input; output[indices[i..., :], rest] = updates[i..., rest]`."""
     source, updates = tensors["input_tensor"], tensors["updates_tensor"]
     sizes = last_dimensions(source, desc.input_dimension_count, "InputDimensionCount").shape

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.spec.structures import DML_SLICE1_OPERATOR_DESC, DML_SLICE_OPERATOR_DESC, SliceGrad
 
 
-def slice_(desc: Any, tensors: Tensors) -> Tensors:
+def slice_(desc: DML_SLICE_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """`output[c] = input[offsets + strides * c]`."""
     source = tensors["input_tensor"]
     check_lengths(source.dim(), desc.offsets, desc.sizes, desc.strides)
     return {"output_tensor": _taken(source, desc.offsets, desc.strides, desc.sizes)}
 
 
-def slice1(desc: Any, tensors: Tensors) -> Tensors:
+def slice1(desc: DML_SLICE1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """`output[c] = input[first + strides * c]`, as many as the output has."""
     source, count = tensors["input_tensor"], desc.output_tensor.sizes
     return {"output_tensor": _taken(source, _firsts(desc, source.shape, count), desc.input_window_strides, count)}
 
 
-def slice_grad(desc: Any, tensors: Tensors) -> Tensors:
+def slice_grad(desc: SliceGrad, tensors: Tensors) -> Tensors:
     """`output[first + strides * c] = input[c]`, and 0 elsewhere."""
     source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
     firsts = _firsts(desc, sizes, source.shape)
@@ -41,7 +41,7 @@ def check_lengths(rank: int, *arrays: Sequence[int]) -> None:
             raise PlanError(f"an array has {len(array)} entries, the tensors have {rank} dimensions")
 
 
-def _firsts(desc: Any, sizes: Sequence[int], count: Sequence[int]) -> list[int]:
+def _firsts(desc: DML_SLICE1_OPERATOR_DESC | SliceGrad, sizes: Sequence[int], count: Sequence[int]) -> list[int]:
     """Where the walk through each window begins; PlanError for windows that are empty, too large or too short."""
     offsets, windows, strides = desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides
     check_lengths(len(sizes), offsets, windows, strides)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
+from dml_conformance.spec.structures import Softmax
 
 
-def along(function: Callable[[Tensor], Tensor], desc: Any, tensors: Tensors) -> Tensors:
+def along(function: Callable[[Tensor], Tensor], desc: Softmax, tensors: Tensors) -> Tensors:
     """A function of rows, along Axes or the last dimension, in FLOAT32."""
     source = tensors["input_tensor"]
     axes = valid_axes(getattr(desc, "axes", (source.dim() - 1,)), source)

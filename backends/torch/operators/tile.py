@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.spec.structures import Tile
 from dml_conformance.spec.tensor import UINT32_MAX
 
 
-def tile(desc: Any, tensors: Tensors) -> Tensors:
+def tile(desc: Tile, tensors: Tensors) -> Tensors:
     """TILE: `output[c...] = input[c[d] % sizes[d] for each d]`."""
     source, out = tensors["input_tensor"], tensors.get("output_tensor")
     sizes, repeats = source.shape, desc.repeats

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import valid_axis
 from dml_conformance.backends.torch.operators._order import as_index, bits, comparable
 from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import TopK
 
 _INCREASING = enumeration("DML_AXIS_DIRECTION").INCREASING
 
 
-def top_k(desc: Any, tensors: Tensors) -> Tensors:
+def top_k(desc: TopK, tensors: Tensors) -> Tensors:
     """The first K along Axis of a stable sort, and where they were; TOP_K sorts from the largest."""
     source = tensors["input_tensor"]
     axis = valid_axis(desc, source)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.spec.structures import ValueScale
 
 
-def value_scale(desc: Any, tensors: Tensors) -> Tensors:
+def value_scale(desc: ValueScale, tensors: Tensors) -> Tensors:
     """`x * Scale + Bias` of each channel."""
     source = tensors["input_tensor"]
     count = len(desc.bias)
