@@ -18,7 +18,7 @@ from dml_conformance.spec.constraints import (
     number,
     value_of,
 )
-from dml_conformance.spec.descriptor import attribute_of, inputs, outputs, slots, with_tensors
+from dml_conformance.spec.descriptor import OperatorDesc, attribute_of, inputs, outputs, slots, with_tensors
 from dml_conformance.spec.field_kinds import SCALAR
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.spec.tensor_rules import max_dimension_count
@@ -43,11 +43,11 @@ def at_ends(constraint: Constraint, build: Build, ctx: Context) -> Made:
     return _ENDS[constraint.kind](constraint, build, ctx) if constraint.kind in _ENDS else iter(())
 
 
-def _with(desc: Any, name: str, value: Any) -> Any:
+def _with(desc: OperatorDesc, name: str, value: Any) -> Any:
     return edit(desc, **{attribute_of(name): value})
 
 
-def _with_fit(desc: Any) -> Made:
+def _with_fit(desc: OperatorDesc) -> Made:
     """The descriptor with outputs that fit it now, if there are such, and as it is."""
     fitting = fitted(desc)
     yield from (desc,) if fitting is None else (fitting, desc)
@@ -183,7 +183,7 @@ def _break_sizes(constraint: Constraint, build: Build, ctx: Context) -> Made:
             yield from _resized(desc, key, _put(sizes, d, size), follows)
 
 
-def _resized(desc: Any, key: str, sizes: tuple[int, ...], follows: tuple[str, ...] = ()) -> Made:
+def _resized(desc: OperatorDesc, key: str, sizes: tuple[int, ...], follows: tuple[str, ...] = ()) -> Made:
     """With other sizes of a tensor: outputs that fit, or not, or all that had the same sizes as well."""
     old = described(desc, key).sizes
     yield from _with_fit(resize(desc, key, sizes))
@@ -238,7 +238,7 @@ def _break_same_types(constraint: Constraint, build: Build, ctx: Context) -> Mad
     yield with_data_type(desc, key, ctx.chooser.variant([kind for kind in SIMPLEST_FIRST if kind in types]))
 
 
-def _several(constraint: Constraint, desc: Any) -> list[list[str]]:
+def _several(constraint: Constraint, desc: OperatorDesc) -> list[list[str]]:
     """The keys of each group of tensors that has more than one in the descriptor."""
     groups = [[slot.key for slot in slots(desc) if slot.field in fields] for fields in constraint.data]
     return [keys for keys in groups if len(keys) > 1]
@@ -281,7 +281,7 @@ def _break_steepness(constraint: Constraint, build: Build, ctx: Context) -> Made
     yield _with_activation(constraint, build(ctx), ctx, flat_softplus(ctx))
 
 
-def _with_activation(constraint: Constraint, desc: Any, ctx: Context, activation: Any) -> Any:
+def _with_activation(constraint: Constraint, desc: OperatorDesc, ctx: Context, activation: Any) -> Any:
     (name,) = constraint.subject
     return _with(desc, name, _put(value_of(desc, name), _any_place(ctx, value_of(desc, name)), activation))
 

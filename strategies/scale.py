@@ -18,6 +18,7 @@ import msgspec
 
 from dml_conformance.spec.case import OFFSET_ALIGNMENT, Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA, INDICES, OperatorSpec, Slot, inputs, outputs, slots, with_tensors
 from dml_conformance.spec.registry import operator as operator_named
@@ -219,7 +220,7 @@ class _ScaleCases(NamedTuple):
             if found.outcome is Outcome.REJECT:  # elements may be too small for as many bytes
                 yield msgspec.structs.replace(found, rule=found.broken[0])
 
-    def _executed(self, name: str, desc: Any, data: Recipe, indices: Recipe) -> Case:
+    def _executed(self, name: str, desc: OperatorDesc, data: Recipe, indices: Recipe) -> Case:
         index, seeds, recipes = self.spec.index, count(data.seed), {}
         is_large = any(slot.tensor.element_count > MOST_BESIDE for slot in outputs(desc))
         repeats = is_large and self.spec.primitives
@@ -261,7 +262,7 @@ def _in_domain(spec: OperatorSpec, slot: Slot, recipe: Recipe) -> Recipe:
     return recipe if recipe.pattern in (*own, values.OVERLAPPING) else Recipe(values.most_diverse(own), recipe.seed)
 
 
-def _thin(desc: Any) -> Any:
+def _thin(desc: OperatorDesc) -> Any:
     """The descriptor with its large inputs in little memory, of which no output takes all.
 
     Of data the elements overlap, one step along any dimension being the next byte; indices are those of one place along
@@ -278,7 +279,7 @@ def _thin(desc: Any) -> Any:
     return desc
 
 
-def _with_stride(desc: Any, slot: Slot, stride: Any) -> Any:
+def _with_stride(desc: OperatorDesc, slot: Slot, stride: Any) -> Any:
     """The descriptor with another stride of one tensor's outermost dimension of more than one element.
 
     Args:
@@ -293,7 +294,7 @@ def _with_stride(desc: Any, slot: Slot, stride: Any) -> Any:
     return with_tensors(desc, {slot.key: TensorDesc.of(tensor.data_type, tensor.sizes, strides)})
 
 
-def _with_wrapping_stride(desc: Any, slot: Slot) -> Any:
+def _with_wrapping_stride(desc: OperatorDesc, slot: Slot) -> Any:
     """Two steps along the outermost dimension are 2^32 elements, and the bytes are those without them."""
     if slot.tensor.element_count == 1:
         return desc
@@ -305,7 +306,7 @@ def _with_wrapping_stride(desc: Any, slot: Slot) -> Any:
     return edit_tensor(desc, slot.key, total_tensor_size_in_bytes=total)
 
 
-def _counted_in_32_bits(desc: Any) -> Any:
+def _counted_in_32_bits(desc: OperatorDesc) -> Any:
     """The descriptor with its tensors' sizes, and their bytes, as they come out where all is counted so."""
     for slot in slots(desc):
         total = (slot.tensor.element_count % 2**32 * slot.tensor.data_type.size + 3 & ~3) % 2**32

@@ -40,7 +40,7 @@ class _Bench(NamedTuple):
         return self.builder.build(ctx)
 
 
-def _any_tensor(desc: Any, ctx: Context) -> str:
+def _any_tensor(desc: OperatorDesc, ctx: Context) -> str:
     """The key of one of the tensors: one of each field, the first or the last of an array."""
     by_field: dict[str, list[str]] = {}
     for slot in slots(desc):
@@ -49,7 +49,7 @@ def _any_tensor(desc: Any, ctx: Context) -> str:
     return ctx.chooser.variant(ends)
 
 
-def _any_output(desc: Any, ctx: Context) -> str:
+def _any_output(desc: OperatorDesc, ctx: Context) -> str:
     return ctx.chooser.variant([slot.key for slot in outputs(desc)])
 
 
@@ -59,7 +59,7 @@ def _at_least_bytes(ctx: Context, size: int) -> Context:
     return ctx.but(types=types)
 
 
-def _of_at_least_bytes(desc: Any, ctx: Context, size: int) -> str:
+def _of_at_least_bytes(desc: OperatorDesc, ctx: Context, size: int) -> str:
     """The key of one of the tensors whose elements have so many bytes."""
     keys = [slot.key for slot in slots(desc) if slot.tensor.data_type.size >= size]
     if not keys:

@@ -21,9 +21,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any
 
 from dml_conformance.documents.read.model import Interval
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.tensor import braces
 
@@ -53,7 +53,7 @@ class NoValue(ValueError):
     """A formula that has no value on an example: an index outside a tensor, a name that the example does not have."""
 
 
-def given_by(desc: Any) -> dict[str, int | Sizes]:
+def given_by(desc: OperatorDesc) -> dict[str, int | Sizes]:
     """What a descriptor gives a formula: its numbers and arrays by their fields, its sizes by their slots."""
     values = {field: getattr(desc, field.attribute) for field in desc.fields}
     arrays = {field: value for field, value in values.items() if field.count_field and value is not None}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -224,7 +223,7 @@ def _first_difference(
     for example in examples().values():
         if example.operator != spec.name:
             continue
-        desc: Any = example.with_types()
+        desc = example.with_types()
         tensors = {slot.name: slot.tensor.sizes for slot in slots(desc)}
         most = max(map(len, tensors.values())) + 2
         for value in range(most + 1):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -168,7 +167,7 @@ def _introductions(standard: Standard) -> Found:
 def _sizes(standard: Standard) -> Found:
     """The specification's formulas give the examples' sizes."""
     for example in standard.examples.values():
-        desc: Any = example.with_types()
+        desc = example.with_types()
         shapes = example.spec.shapes(desc)
         for slot in outputs(desc):
             expected = shapes if isinstance(shapes, Misfit) else shapes[slot.key]
@@ -182,7 +181,7 @@ def _sizes(standard: Standard) -> Found:
 def _values(standard: Standard) -> Found:
     """The reference computes the examples' outputs."""
     for example in standard.examples.values():
-        desc: Any = example.with_types()
+        desc = example.with_types()
         if not example.values or decide(desc, HIGHEST).outcome is not Outcome.ACCEPT:
             continue
         if any(slot.name not in example.values for slot in slots(desc)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.operators._windows import Window
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit, put
@@ -51,7 +52,7 @@ def entries_of(windows: tuple[Window, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(zip(*windows, strict=True)) if windows else ((),) * len(PLAIN)
 
 
-def with_entry(ctx: Context, desc: Any, name: str, entry: int, d: int | None = None) -> Any:
+def with_entry(ctx: Context, desc: OperatorDesc, name: str, entry: int, d: int | None = None) -> Any:
     """The descriptor with one entry of an array changed, that of a dimension or any."""
     entries = getattr(desc, name)
     d = ctx.chooser.integer(0, len(entries) - 1) if d is None else d

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.attention import MASK, MASK_TYPE, SPECS
+from dml_conformance.spec.structures import Attention
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, last_of
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
@@ -184,7 +185,7 @@ class AttentionBuilder(Builder):
         lengths = tensor(ctx, data_type, (described(desc, "output_tensor").sizes[-3],))
         return edit(desc, past_sequence_lengths_tensor=lengths)
 
-    def _counts(self, desc: Any) -> tuple[int, ...]:
+    def _counts(self, desc: Attention) -> tuple[int, ...]:
         return tuple(getattr(desc, name) for name in self.heads)
 
     def _of(self, ctx: Context, sizes: tuple[int, ...]) -> Any:

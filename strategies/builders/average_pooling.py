@@ -7,6 +7,7 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.operators.average_pooling import QUANTIZED, per_channel, quantization
+from dml_conformance.spec.structures import DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC
 from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import resize
@@ -62,7 +63,7 @@ class QuantizedAveragePoolingBuilder(AveragePoolingBuilder):
         other = (*wanted, 1) if len(wanted) == 4 else wanted[:-1]
         return self._resized(desc, ctx.chooser.variant((0, 1)), ctx.chooser.variant((wanted[1:2], other)))
 
-    def _resized(self, desc: Any, place: int, sizes: Sizes) -> Any:
+    def _resized(self, desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, place: int, sizes: Sizes) -> Any:
         """With other sizes of the scale and zero point of the input, or of the output."""
         for name, _ in quantization(desc)[2 * place : 2 * place + 2]:
             desc = resize(desc, attribute_of(name), sizes)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators._windows import FIRST, Window
 from dml_conformance.spec.operators.convolution import INTEGER, LINEAR, is_backward
+from dml_conformance.spec.structures import Convolution
 from dml_conformance.strategies.builders import Builder, matrix, plainest
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
 from dml_conformance.strategies.builders._quantization import chosen_ranks
@@ -243,7 +244,7 @@ class IntegerConvolutionBuilder(PlainBuilder):
         return self._desc(**tensors, **arrays, group_count=channels.groups)
 
 
-def _of_one_dimension(desc: Any) -> Any:
+def _of_one_dimension(desc: Convolution) -> Any:
     """The descriptor with tensors of a single dimension, which no level has."""
     for key in ("input_tensor", "filter_tensor", "bias_tensor", "output_tensor"):
         desc = resize(desc, key, (2,)) if getattr(desc, key, None) is not None else desc

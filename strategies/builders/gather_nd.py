@@ -7,6 +7,7 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.gather_nd import unpadded_sizes
+from dml_conformance.spec.structures import GatherNd, WithInputDimensionCount
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix
 from dml_conformance.strategies.context import Context
@@ -130,11 +131,11 @@ class TupleBuilder(Builder):
         """The tensors after input and indices; `block_sizes` are those of all blocks that the tuples address."""
         return (tensor(ctx, data_type, block_sizes, output=True),)
 
-    def _fit(self, desc: Any) -> Any:
+    def _fit(self, desc: WithInputDimensionCount) -> Any:
         """The descriptor with the sizes that its input and indices give."""
         return with_fitting_output(desc)
 
-    def _resized(self, desc: Any, sizes: tuple[int, ...], count: int) -> Any:
+    def _resized(self, desc: GatherNd, sizes: tuple[int, ...], count: int) -> Any:
         """With an input of these sizes, and so many tuples of one coordinate."""
         desc = resize(desc, "input_tensor", sizes)
         return self._fit(resize(desc, "indices_tensor", (1,) * (len(sizes) - 2) + (count, 1)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.scatter import updates_sizes
+from dml_conformance.spec.structures import WithInputDimensionCount
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES
 from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
@@ -96,7 +97,7 @@ class ScatterNdBuilder(TupleBuilder):
     ) -> tuple[TensorDesc, ...]:
         return tensor(ctx, data_type, block_sizes), tensor(ctx, data_type, input_sizes, output=True)
 
-    def _fit(self, desc: Any) -> Any:
+    def _fit(self, desc: WithInputDimensionCount) -> Any:
         return with_fitting_output(resize(desc, "updates_tensor", updates_sizes(desc)))
 
 
