@@ -113,10 +113,16 @@ def test_the_face_tells_mypy_the_same_names() -> None:
 
 TYPED = """
     from dml_conformance import Answer, Backend, Capabilities, Level, TensorDesc, load_backend
-    from dml_conformance.spec.operator import OperatorDesc
+    from dml_conformance.spec.structures import DML_GEMM_OPERATOR_DESC, TopK
 
     def count(tensor: TensorDesc) -> int:
         return len(tensor.sizes)
+
+    def addend(desc: DML_GEMM_OPERATOR_DESC) -> int:
+        return count(desc.c_tensor)
+
+    def along(desc: TopK) -> int:
+        return desc.axis + desc.axes
 
     backend: Backend = load_backend("reference")
     answer: Answer = backend.validate(1, Level.L1_0)
@@ -132,4 +138,6 @@ def test_a_users_mypy_knows_the_types(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     assert 'Revealed type is "dml_conformance.backends.base.Capabilities' in done.stdout
     assert 'Argument 1 to "validate" of "Backend" has incompatible type "int"' in done.stdout
+    assert 'Argument 1 to "count" has incompatible type "TensorDesc | None"; expected "TensorDesc"' in done.stdout
+    assert 'Item "DML_TOP_K1_OPERATOR_DESC" of' in done.stdout
     assert "import-untyped" not in done.stdout
