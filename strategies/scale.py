@@ -90,7 +90,7 @@ class _ScaleCases(NamedTuple):
 
     spec: OperatorSpec
     level: Level
-    builder: Builder
+    builder: Builder[OperatorDesc]
 
     def decided(self) -> Iterator[Case]:
         """Descriptors that break a rule, and seem to keep it where 32 bits are all that is computed with."""

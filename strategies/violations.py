@@ -34,7 +34,7 @@ class _Bench(NamedTuple):
     """One operator with its builder, as the generic violations see it."""
 
     spec: OperatorSpec
-    builder: Builder
+    builder: Builder[OperatorDesc]
 
     def build(self, ctx: Context) -> Any:
         return self.builder.build(ctx)

@@ -9,17 +9,19 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Generic
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.registry import families
 from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import D
 from dml_conformance.strategies.tensors import tensor
 
 
-class Builder:
+class Builder(Generic[D]):
     """Makes the descriptors of one operator.
 
     A method `break_output_rank` breaks the rule `output-rank` of the operator's own, and that alone.
@@ -39,13 +41,13 @@ class Builder:
 
     def __init__(self, name: str) -> None:
         self._spec = operator_named(name)
-        self._desc: Any = self._spec.desc
+        self._desc: Callable[..., D] = self._spec.desc  # type: ignore[assignment]
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> D:
         """A valid descriptor for `ctx.level` within the context's choices."""
         raise NotImplementedError
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> D:
         """A valid descriptor with packed tensors, of which the first input, or the output without one, has these sizes.
 
         Raises:
@@ -55,7 +57,7 @@ class Builder:
 
     def of_tensors(
         self, ctx: Context, types: Mapping[str, DataType], sizes: Mapping[str, tuple[int, ...]], **members: Any
-    ) -> Any:
+    ) -> D:
         """A descriptor of what there is by attribute: sizes of tensors, which have the types of their groups, and other
         members; tensors without sizes are missing."""
         tensors = {
@@ -66,31 +68,31 @@ class Builder:
         }
         return self._desc(**tensors, **members)
 
-    def alike(self, ctx: Context, sizes: tuple[int, ...], *members: Any) -> Any:
+    def alike(self, ctx: Context, sizes: tuple[int, ...], *members: Any) -> D:
         """A descriptor with tensors of one type, all of these sizes, and other members."""
         data_type = ctx.chooser.choice(ctx.data_types)
         ctx.chooser.section()
         tensors = (tensor(ctx, data_type, sizes, output=field.is_output) for field in self._spec.tensor_fields)
         return self._desc(*tensors, *members)
 
-    def of_every_rank(self, ctx: Context) -> Iterator[Any]:
+    def of_every_rank(self, ctx: Context) -> Iterator[D]:
         """A valid descriptor of each dimension count."""
         return (self.build(ctx.of_rank(rank, rank)) for rank in ctx.ranks)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[D]:
         """Valid descriptors at the ends of the operator's ranges, small enough to execute."""
         return iter(())
 
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[D]:
         """Descriptors with a tensor of these two sizes, too large to execute; valid up to `LARGEST`."""
         yield self.of_sizes(ctx, (1,) * (ctx.ranks[-1] - 2) + sizes)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> D:
         """A valid descriptor with packed tensors and an output of about `size` bytes, to measure throughput with."""
         rows, columns = matrix(size, ctx.data_types[0].size)
         return self.of_sizes(ctx, leading_ones(ctx, rows, columns))
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> D:
         """A valid descriptor with an input of these three sizes after leading ones, all tensors packed.
 
         It works along the dimension at `place`, from 0 to 2, by `FAR_INDICES` indices if it has any.
@@ -102,17 +104,17 @@ class Builder:
             raise Impossible
         return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> D:
         """A valid descriptor with an output of these three sizes after leading ones, all tensors packed."""
         return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
-    def violations(self) -> dict[str, Callable[[Context], Any]]:
+    def violations(self) -> dict[str, Callable[[Context], D]]:
         """How rules of the operator's own are broken, by their names with `_` for `-`."""
         classes = reversed(type(self).__mro__)
         names = [name for of in classes for name in vars(of) if name.startswith(BREAK)]
         return {name.removeprefix(BREAK): getattr(self, name) for name in names}
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[D]:
         """Descriptors whose attributes and sizes fit where sums and products are cut to 32 bits, and there alone."""
         return iter(())
 
@@ -177,12 +179,12 @@ def is_sibling(operator: str) -> bool:
 
 
 @cache
-def builder(operator: str) -> Builder:
+def builder(operator: str) -> Builder[OperatorDesc]:
     """The builder of an operator.
 
     Raises:
         KeyError: DirectML has no such operator.
     """
     module = importlib.import_module(f"dml_conformance.strategies.builders.{families()[operator]}")
-    found: Builder = module.BUILDERS[operator]
+    found: Builder[OperatorDesc] = module.BUILDERS[operator]
     return found

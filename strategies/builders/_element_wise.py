@@ -10,7 +10,7 @@ from dml_conformance.spec.field_kinds import SCALE_BIAS, EnumKind, ScaleBias
 from dml_conformance.spec.operator import Field
 from dml_conformance.strategies.builders import LONG_AXES, Builder, plainest
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.edits import D, edit
 from dml_conformance.strategies.tensors import sizes, tensor
 
 Sizes = tuple[int, ...]
@@ -19,7 +19,7 @@ LONGEST_AXIS = 2**20
 SCALES = (None, None, ScaleBias(1.0, 0.0), ScaleBias(-0.75, 0.5), ScaleBias(3.0, -1.25))
 
 
-class ElementWiseBuilder(Builder):
+class ElementWiseBuilder(Builder[D]):
     """One such operator. An attribute with enumerators has any of them, ScaleBias and others what they are given.
 
     Args:
@@ -41,15 +41,15 @@ class ElementWiseBuilder(Builder):
                 self._attributes[field.attribute] = SCALES
         self._attributes |= attributes
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> D:
         return self._build(ctx, sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least))
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> D:
         desc = self._build(plainest(ctx), sizes)
         # Without ScaleBias all of a function's arguments are met as they are.
         return edit(desc, scale_bias=None) if "scale_bias" in self._attributes else desc
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[D]:
         """Every dimension count, long axes, and everything that an attribute is tried with."""
         yield from self.of_every_rank(ctx)
         ones = (1,) * (ctx.ranks[0] - 1)
@@ -75,7 +75,7 @@ class ElementWiseBuilder(Builder):
         """Those of a tensor where the first one has these."""
         return sizes
 
-    def _build(self, ctx: Context, sizes: Sizes) -> Any:
+    def _build(self, ctx: Context, sizes: Sizes) -> D:
         types = self.types(ctx)
         tensors = {
             field.attribute: tensor(
@@ -85,4 +85,4 @@ class ElementWiseBuilder(Builder):
             else None
             for field in self._spec.tensor_fields
         }
-        return self._spec.desc(**tensors, **self.chosen(ctx, types, sizes))
+        return self._desc(**tensors, **self.chosen(ctx, types, sizes))

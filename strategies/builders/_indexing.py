@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from dml_conformance.spec.structures import Gather, GatherElements
 from dml_conformance.spec.tensor import MAX_ELEMENTS, UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import (
     FAR_INDICES,
@@ -16,7 +16,7 @@ from dml_conformance.strategies.builders import (
     plainest,
 )
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit, resize, with_fitting_output
+from dml_conformance.strategies.edits import D, edit, resize, with_fitting_output
 
 Sizes = tuple[int, ...]
 
@@ -36,32 +36,32 @@ def chosen_axes(ctx: Context) -> tuple[int, Sizes]:
     return rank, tuple(d for d in range(rank) if chosen >> d & 1)
 
 
-class AlongBuilder(Builder):
+class AlongBuilder(Builder[D]):
     """Of an operator with Axis, or Axes."""
 
-    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> D:
         """A valid descriptor with packed tensors, the first of these sizes, that works along one axis."""
         raise NotImplementedError
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> D:
         return self.along(ctx, sizes, last_wide(sizes))
 
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> D:
         if sizes[place] > self.longest_axis:
             raise Impossible
         every = leading_ones(ctx, *sizes)
         return self.along(ctx, every, len(every) - len(sizes) + place)
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[D]:
         """An axis + 1 starts again at 0."""
         desc = self.along(ctx, (1, 2, 3, 5), 3)
         yield edit(desc, **({"axes": (UINT32_MAX,)} if hasattr(desc, "axes") else {"axis": UINT32_MAX}))
 
 
-class ReductionBuilder(AlongBuilder):
+class ReductionBuilder(AlongBuilder[D]):
     """Of an operator that makes one element of those along Axes."""
 
-    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Any:
+    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> D:
         """A valid descriptor with packed tensors, the first of these sizes."""
         raise NotImplementedError
 
@@ -70,10 +70,10 @@ class ReductionBuilder(AlongBuilder):
         rank, axes = chosen_axes(ctx)
         return rank, axes[1:] if ctx.spread and len(axes) == rank else axes
 
-    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> D:
         return self.along_axes(ctx, sizes, (axis,))
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> D:
         """Of one of two, or of one where there is no room for more."""
         *_, before, count, after = leading_ones(ctx, *sizes)
         choices = 2 if 2 * before * count * after <= MAX_ELEMENTS else 1
@@ -85,7 +85,7 @@ def reduced(sizes: Sizes, axes: Sizes) -> Sizes:
     return tuple(1 if d in axes else size for d, size in enumerate(sizes))
 
 
-class IndicesBuilder(Builder):
+class IndicesBuilder(Builder[Gather | GatherElements]):
     """Of an operator that takes elements of an input along Axis by the indices in another tensor.
 
     Attributes:
@@ -94,7 +94,7 @@ class IndicesBuilder(Builder):
 
     members: tuple[int, ...] = ()
 
-    def of_axis(self, ctx: Context, rank: int, axis: int) -> Any:
+    def of_axis(self, ctx: Context, rank: int, axis: int) -> Gather | GatherElements:
         """A valid descriptor, of one dimension of indices."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class IndicesBuilder(Builder):
         """Those of so many indices along an axis of an input of these sizes."""
         raise NotImplementedError
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Gather | GatherElements]:
         """Two of two elements along every axis; long ones."""
         for axis in range(4):
             yield self._resized(self.of_axis(plainest(ctx), 4, axis), (2, 2, 2, 2), 2)
@@ -111,30 +111,30 @@ class IndicesBuilder(Builder):
             desc = self.of_axis(ctx.but(layout="packed"), rank, rank - 1)
             yield self._resized(desc, (1,) * (rank - 1) + (length,), 40)
 
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Gather | GatherElements]:
         rank = ctx.ranks[-1]
         desc = self.of_axis(ctx.but(layout="packed"), rank, rank - 2)
         yield self._resized(desc, (1,) * (rank - 2) + sizes, 3)
 
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Gather | GatherElements:
         return self.along(ctx, sizes, place, FAR_INDICES)
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> Gather | GatherElements:
         before, count, after = sizes
         return self.along(ctx, (before, SHORT_AXIS, after), 1, count)
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[Gather | GatherElements]:
         """An axis + 1 starts again at 0."""
         yield edit(self.along(ctx, (2, 3, 5), 2, 4), axis=UINT32_MAX)
 
-    def along(self, ctx: Context, sizes: Sizes, place: int, count: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, place: int, count: int) -> Gather | GatherElements:
         """So many indices along one dimension of an input of three."""
         data_type, axis = ctx.data_types[0], 1 + place
         source = TensorDesc.of(data_type, four(*sizes))
         indices = TensorDesc.of(ctx.index_types[0], self.index_sizes(source.sizes, axis, count))
         return with_fitting_output(self._desc(source, indices, TensorDesc(data_type, ()), axis, *self.members))
 
-    def _resized(self, desc: Any, sizes: Sizes, count: int) -> Any:
+    def _resized(self, desc: Gather | GatherElements, sizes: Sizes, count: int) -> Gather | GatherElements:
         """With an input of these sizes, and so many indices."""
         indices = self.index_sizes(sizes, desc.axis, count)
         return with_fitting_output(resize(resize(desc, "input_tensor", sizes), "indices_tensor", indices))

@@ -10,6 +10,7 @@ from dml_conformance.spec.operators._windows import FIRST, Window
 from dml_conformance.strategies.builders import Builder, matrix
 from dml_conformance.strategies.builders._windows import PLAIN, chosen_image, chosen_windows, edges_of, entries_of
 from dml_conformance.strategies.context import Context, Impossible
+from dml_conformance.strategies.edits import D
 from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
@@ -25,7 +26,7 @@ LAYERS: tuple[tuple[int, Window], ...] = (
 )
 
 
-class PoolingBuilder(Builder):
+class PoolingBuilder(Builder[D]):
     """One such operator, whose windows have gaps if it has Dilations.
 
     Attributes:
@@ -36,9 +37,9 @@ class PoolingBuilder(Builder):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._has_gaps = any(field.name == "Dilations" for field in self._desc.fields)
+        self._has_gaps = any(field.name == "Dilations" for field in self._spec.desc.fields)
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> D:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         windows = self._of_operator(chosen_windows(ctx, max(rank - FIRST, 0)))
@@ -46,19 +47,19 @@ class PoolingBuilder(Builder):
         shown = (batch, channels, *chosen_image(ctx, windows))
         return self._build(ctx, chooser.choice(ctx.data_types), shown[:rank], windows)
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> D:
         """With windows of one element."""
         if len(sizes) not in ctx.ranks:
             raise Impossible
         return self._build(ctx.but(layout="packed"), ctx.data_types[0], sizes)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> D:
         """Windows of 2 x 2 elements that overlap, as many as there are elements."""
         rows, columns = matrix(size, max(ctx.data_types[0].size, 2))  # indices have up to 8 bytes
         windows, way = (Window(2, 1, 1, 0, 1),) * 2, self.ways[-1]
         return self._build(ctx.but(layout="packed"), ctx.data_types[0], (1, 1, rows, columns), windows, way)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[D]:
         """All of them in every way that there is, and those of networks."""
         for rank in ctx.ranks:
             for shown, windows in edges_of(rank - FIRST):
@@ -82,7 +83,7 @@ class PoolingBuilder(Builder):
 
     def _build(
         self, ctx: Context, data_type: DataType, shown: Sizes, windows: Windows | None = None, way: Any = None
-    ) -> Any:
+    ) -> D:
         """An image of these sizes; windows of one element where none are given."""
         ctx.chooser.section()
         windows = (PLAIN,) * (len(shown) - FIRST) if windows is None else windows

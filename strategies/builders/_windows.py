@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.operators._windows import Window
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit, put
+from dml_conformance.strategies.edits import D, edit, put
 
 PLAIN = Window(1, 1, 1, 0, 0)
 # Sizes and what slides over them: windows of one element and of all, strides beyond the window, gaps, padding on one
@@ -52,7 +50,7 @@ def entries_of(windows: tuple[Window, ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(zip(*windows, strict=True)) if windows else ((),) * len(PLAIN)
 
 
-def with_entry(ctx: Context, desc: OperatorDesc, name: str, entry: int, d: int | None = None) -> Any:
+def with_entry(ctx: Context, desc: D, name: str, entry: int, d: int | None = None) -> D:
     """The descriptor with one entry of an array changed, that of a dimension or any."""
     entries = getattr(desc, name)
     d = ctx.chooser.integer(0, len(entries) - 1) if d is None else d

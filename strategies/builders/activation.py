@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.activation import SPECS
+from dml_conformance.spec.structures import Activation
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
@@ -34,8 +34,8 @@ ATTRIBUTES = {
 }
 
 
-class SoftplusBuilder(ElementWiseBuilder):
-    def edges(self, ctx: Context) -> Iterator[Any]:
+class SoftplusBuilder(ElementWiseBuilder[Activation]):
+    def edges(self, ctx: Context) -> Iterator[Activation]:
         """Any steepness from 6_4 on."""
         yield from super().edges(ctx)
         for steepness in (0.5, -1.0, 2.0**-6, 0.0) if ctx.level >= Level.L6_4 else ():
@@ -43,6 +43,6 @@ class SoftplusBuilder(ElementWiseBuilder):
 
 
 BUILDERS = {
-    spec.name: ElementWiseBuilder(spec.name, **ATTRIBUTES.get(spec.name.removeprefix("ACTIVATION_"), {}))
+    spec.name: ElementWiseBuilder[Activation](spec.name, **ATTRIBUTES.get(spec.name.removeprefix("ACTIVATION_"), {}))
     for spec in SPECS
 } | {"ACTIVATION_SOFTPLUS": SoftplusBuilder("ACTIVATION_SOFTPLUS", **ATTRIBUTES["SOFTPLUS"])}

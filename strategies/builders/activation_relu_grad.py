@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dml_conformance.spec.structures import ActivationReluGrad
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 
-BUILDERS = {"ACTIVATION_RELU_GRAD": ElementWiseBuilder("ACTIVATION_RELU_GRAD")}
+BUILDERS = {"ACTIVATION_RELU_GRAD": ElementWiseBuilder[ActivationReluGrad]("ACTIVATION_RELU_GRAD")}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from dml_conformance.spec.datatypes import FLOATS, DataType
 from dml_conformance.spec.operator import Field, with_tensors
 from dml_conformance.spec.operators.adam_optimizer import NAME, STEP
+from dml_conformance.spec.structures import AdamOptimizer
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
@@ -31,7 +31,7 @@ MEMBERS = {
 }
 
 
-class AdamOptimizerBuilder(ElementWiseBuilder):
+class AdamOptimizerBuilder(ElementWiseBuilder[AdamOptimizer]):
     def types(self, ctx: Context) -> Mapping[str, DataType]:
         """Of those that the table has for the step, UINT32."""
         found = super().types(ctx)
@@ -40,13 +40,13 @@ class AdamOptimizerBuilder(ElementWiseBuilder):
     def sizes_of(self, field: Field, sizes: tuple[int, ...]) -> tuple[int, ...]:
         return (1,) * len(sizes) if field.name == STEP else sizes
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[AdamOptimizer]:
         """Besides, weights of real networks, trained as these were."""
         yield from super().edges(ctx)
         for sizes, found in NETWORKS:
             yield edit(self.of_sizes(ctx, sizes), **dict(zip(MEMBERS, map(float32, found), strict=True)))
 
-    def break_step_data_type(self, ctx: Context) -> Any:
+    def break_step_data_type(self, ctx: Context) -> AdamOptimizer:
         desc, data_type = self.build(ctx), ctx.chooser.variant(sorted(FLOATS))
         return with_tensors(desc, {"training_step_tensor": tensor(ctx, data_type, desc.training_step_tensor.sizes)})
 

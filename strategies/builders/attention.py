@@ -60,12 +60,12 @@ class Sizes(NamedTuple):
     key_heads: int = 0
 
 
-class AttentionBuilder(Builder):
+class AttentionBuilder(Builder[Attention]):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.heads = [field.attribute for field in self._spec.fields if field.name.endswith("HeadCount")]
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Attention:
         choice, integer = ctx.chooser.choice, ctx.chooser.integer
         layout = SINGLE if ctx.complete else choice(LAYOUTS)
         is_wide = integer(0, 7) == 7
@@ -89,26 +89,26 @@ class AttentionBuilder(Builder):
         members = {"scale": choice(_scales(found.size)), "mask_filter_value": choice(FILTERS), "mask_type": mask_type}
         return self._build(ctx, found, layout, kept, **members)
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Attention:
         """A query of these sizes, of one head, beside two keys."""
         if sizes[-1] > MOST_TOGETHER and prod(sizes) < 2**32:
             raise Impossible  # it takes too long to say what is right
         return self._of(ctx, sizes)
 
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Attention]:
         yield self._of(ctx, (1, *sizes))
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Attention:
         """Many queries beside a few keys, of heads of 64 elements."""
         return self._plain(ctx, Sizes(1, max(size // (64 * ctx.data_types[0].size), 1), 16, 1, 64, 64))
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Attention:
         return self.of_sizes(ctx, sizes)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Attention:
         return self.of_sizes(ctx, sizes)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Attention]:
         """Every layout with each tensor and all, every mask, groups, layers of networks, long sequences."""
         found = Sizes(2, 3, 4, 2, 5, 3, past=2)
         for layout in LAYOUTS:
@@ -141,7 +141,7 @@ class AttentionBuilder(Builder):
             yield self._plain(ctx, Sizes(1, 2, length, 1, 2, 1))
             yield self._plain(ctx, Sizes(1, 1, 2, 1, length, 2))
 
-    def _groups(self, ctx: Context) -> Iterator[Any]:
+    def _groups(self, ctx: Context) -> Iterator[Attention]:
         """Heads of queries that share those of keys: with each tensor and all; four of them as in Llama, after others
         as in Mistral, all of them as in Falcon."""
         for layout in GROUPED:
@@ -151,7 +151,7 @@ class AttentionBuilder(Builder):
         yield self._plain(ctx, Sizes(1, 1, 1, 8, 128, 128, past=31, key_heads=2), kept=("past", *OUTPUTS[1:]))
         yield self._plain(ctx, Sizes(2, 4, 4, 4, 64, 64, key_heads=1), kept=("mask_tensor",))
 
-    def break_heads_divide(self, ctx: Context) -> Any:
+    def break_heads_divide(self, ctx: Context) -> Attention:
         """An element too many in rows of queries and keys, and their bias, or of values."""
         keys = ctx.chooser.variant((("query_tensor", "key_tensor"), ("value_tensor",)))
         desc = self.build(ctx.but(complete=True))
@@ -162,7 +162,7 @@ class AttentionBuilder(Builder):
             desc = resize_at(desc, key, len(sizes) - 1, sizes[-1] + 1)
         return desc
 
-    def break_input_sizes(self, ctx: Context) -> Any:
+    def break_input_sizes(self, ctx: Context) -> Attention:
         """A size that does not agree with the others, in one of the tensors."""
         layout, key, place = ctx.chooser.variant(WRONG)
         found = Sizes(*(ctx.chooser.integer(2, 4) for _ in range(6)))._replace(past=2)
@@ -171,14 +171,14 @@ class AttentionBuilder(Builder):
         more = self._counts(desc)[0] if place == -1 and not key.startswith("stacked") else 1
         return resize_at(desc, key, len(sizes) + place, sizes[place] + more)
 
-    def break_mask_type(self, ctx: Context) -> Any:
+    def break_mask_type(self, ctx: Context) -> Attention:
         return edit(self.build(ctx.but(complete=True)), mask_type=NONE)
 
-    def break_key_value_head_count_divides(self, ctx: Context) -> Any:
+    def break_key_value_head_count_divides(self, ctx: Context) -> Attention:
         heads, key_heads = ctx.chooser.variant(((3, 2), (1, 2), (4, 3)))
         return self._plain(ctx, Sizes(1, 2, 2, heads, 2, 2, key_heads=key_heads))
 
-    def break_past_lengths(self, ctx: Context) -> Any:
+    def break_past_lengths(self, ctx: Context) -> Attention:
         """A length for each batch, of whatever type."""
         data_type = ctx.chooser.variant((DataType.INT32, DataType.UINT32, DataType.FLOAT32))
         desc = self.build(ctx)
@@ -188,18 +188,18 @@ class AttentionBuilder(Builder):
     def _counts(self, desc: Attention) -> tuple[int, ...]:
         return tuple(getattr(desc, name) for name in self.heads)
 
-    def _of(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def _of(self, ctx: Context, sizes: tuple[int, ...]) -> Attention:
         if set(sizes[:-3]) - {1} or len(sizes) < 3:
             raise Impossible
         batch, queries, size = sizes[-3:]
         return self._plain(ctx.of_rank(max(len(sizes), 3)), Sizes(batch, queries, 2, 1, size, size))
 
-    def _plain(self, ctx: Context, found: Sizes, layout: Any = SINGLE, kept: Any = (), **members: Any) -> Any:
+    def _plain(self, ctx: Context, found: Sizes, layout: Any = SINGLE, kept: Any = (), **members: Any) -> Attention:
         usual = {"scale": _scales(found.size)[0], "mask_filter_value": FILTERS[0], "mask_type": BOOLEAN}
         ctx = ctx.but(layout="packed", data_types=ctx.data_types[:1], ranks=ctx.ranks[:1])
         return self._build(ctx, found, layout, kept, **usual | members)
 
-    def _build(self, ctx: Context, found: Sizes, layout: tuple[str, ...], kept: Any, **members: Any) -> Any:
+    def _build(self, ctx: Context, found: Sizes, layout: tuple[str, ...], kept: Any, **members: Any) -> Attention:
         """The tensors of a layout, and of the rest those that are named; stacked ones have one size of heads."""
         choice, data_type = ctx.chooser.choice, ctx.chooser.choice(ctx.data_types)
         rank = choice(ctx.ranks)

@@ -7,14 +7,17 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.operators.average_pooling import QUANTIZED, per_channel, quantization
-from dml_conformance.spec.structures import DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC
+from dml_conformance.spec.structures import (
+    DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC,
+    AveragePoolingGrad,
+)
 from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import resize
+from dml_conformance.strategies.edits import D, resize
 from dml_conformance.strategies.tensors import tensor
 
 
-class AveragePoolingBuilder(PoolingBuilder):
+class AveragePoolingBuilder(PoolingBuilder[D]):
     """With the padding counted, or without."""
 
     ways = (False, True)
@@ -23,14 +26,14 @@ class AveragePoolingBuilder(PoolingBuilder):
         return (ctx.chooser.choice(self.ways) if way is None else way,)
 
 
-class AveragePoolingGradBuilder(AveragePoolingBuilder):
+class AveragePoolingGradBuilder(AveragePoolingBuilder[AveragePoolingGrad]):
     """The gradient, whose output is the image."""
 
     def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
         return tensor(ctx, data_type, pooled), tensor(ctx, data_type, shown, output=True)
 
 
-class QuantizedAveragePoolingBuilder(AveragePoolingBuilder):
+class QuantizedAveragePoolingBuilder(AveragePoolingBuilder[DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC]):
     """With scales for all or by channel, one time in four without a zero point."""
 
     def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
@@ -47,7 +50,7 @@ class QuantizedAveragePoolingBuilder(AveragePoolingBuilder):
         is_given = ctx.complete or chooser.integer(0, 3) < 3
         return tensor(ctx, scale_type, sizes), tensor(ctx, data_type, sizes) if is_given else None
 
-    def break_quantization_sizes(self, ctx: Context) -> Any:
+    def break_quantization_sizes(self, ctx: Context) -> DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC:
         """One channel more or less, or as many numbers along another dimension."""
         desc = self.build(ctx.but(complete=True, spread=True))
         wanted = per_channel(desc)
@@ -56,20 +59,20 @@ class QuantizedAveragePoolingBuilder(AveragePoolingBuilder):
         last = channels if wrong == (1, 1) else 1
         return self._resized(desc, ctx.chooser.variant((0, 1)), (*wrong, *wanted[2:-1], last))
 
-    def break_quantization_dimension_count(self, ctx: Context) -> Any:
+    def break_quantization_dimension_count(self, ctx: Context) -> DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC:
         """A vector, or channels with a dimension more or less."""
         desc = self.build(ctx.but(complete=True, spread=True))
         wanted = per_channel(desc)
         other = (*wanted, 1) if len(wanted) == 4 else wanted[:-1]
         return self._resized(desc, ctx.chooser.variant((0, 1)), ctx.chooser.variant((wanted[1:2], other)))
 
-    def _resized(self, desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, place: int, sizes: Sizes) -> Any:
+    def _resized(self, desc: D, place: int, sizes: Sizes) -> D:
         """With other sizes of the scale and zero point of the input, or of the output."""
         for name, _ in quantization(desc)[2 * place : 2 * place + 2]:
             desc = resize(desc, attribute_of(name), sizes)
         return desc
 
-    def break_zero_point_sizes(self, ctx: Context) -> Any:
+    def break_zero_point_sizes(self, ctx: Context) -> DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC:
         """One zero point beside scales by channel, the other way round, or one of other dimensions."""
         desc = self.build(ctx.but(complete=True, spread=True))
         one, by_channel = (1,) * len(desc.input_tensor.sizes), per_channel(desc)

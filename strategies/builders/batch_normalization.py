@@ -8,6 +8,7 @@ from typing import Any
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.batch_normalization import IMAGE, SPECS
+from dml_conformance.spec.structures import BatchNormalization, BatchNormalizationGrad
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, leading_ones
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
 from dml_conformance.strategies.builders._indexing import last_wide
@@ -37,12 +38,12 @@ CHANNELS = 1  # the dimension of a parameter for each channel
 LAYERS: tuple[Sizes, ...] = ((1, 8, 24, 24), (2, 32, 7, 7), (32, 24, 1, 1), (1, 4, 4, 6, 6))
 
 
-class BatchNormalizationBuilder(Builder):
+class BatchNormalizationBuilder(Builder[BatchNormalization | BatchNormalizationGrad]):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._has_activation = not name.endswith("GRAD")
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> BatchNormalization | BatchNormalizationGrad:
         """Parameters of any sizes that are broadcast, of which inference alone has some that differ."""
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
@@ -59,18 +60,18 @@ class BatchNormalizationBuilder(Builder):
         has_add = ctx.complete or chooser.integer(0, 1) == 1
         return self._build(ctx, sizes(ctx, rank, ctx.least), masks, has_add=has_add, **members)
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> BatchNormalization | BatchNormalizationGrad:
         if sizes[last_wide(sizes)] > MOST_TOGETHER:
             raise Impossible
         return self._plain(ctx, sizes, 1 << last_wide(sizes))
 
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> BatchNormalization | BatchNormalizationGrad:
         if sizes[place] > MOST_TOGETHER:
             raise Impossible
         every = leading_ones(ctx, *sizes)
         return self._plain(ctx, every, 1 << len(every) - 3 + place)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[BatchNormalization | BatchNormalizationGrad]:
         """Layers by channel, each dimension by itself, all and none; long axes; every activation."""
         for found in LAYERS:
             if len(found) in ctx.ranks:
@@ -89,21 +90,23 @@ class BatchNormalizationBuilder(Builder):
         for fused in every_activation(ctx.level) if self._has_activation else ():
             yield edit(self._plain(ctx, (2, 3, 1, 40), ~(1 << CHANNELS)), fused_activation=fused)
 
-    def break_spatial(self, ctx: Context) -> Any:
+    def break_spatial(self, ctx: Context) -> BatchNormalization | BatchNormalizationGrad:
         """One of mean and variance is broadcast over the image."""
         ctx = ctx.of_rank(4, 4).but(spread=True)
         place, d = ctx.chooser.variant((0, 1)), ctx.chooser.variant(IMAGE)
         masks = [1 << d if n == place else 0 for n in range(4)]
         return self._build(ctx, sizes(ctx, 4, 2), masks, spatial=False)
 
-    def break_spatial_dimensions(self, ctx: Context) -> Any:
+    def break_spatial_dimensions(self, ctx: Context) -> BatchNormalization | BatchNormalizationGrad:
         rank = ctx.chooser.variant([rank for rank in ctx.ranks if rank != 4])
         return self._build(ctx, sizes(ctx, rank), [0], spatial=False)
 
-    def _plain(self, ctx: Context, found: Sizes, ones: int) -> Any:
+    def _plain(self, ctx: Context, found: Sizes, ones: int) -> BatchNormalization | BatchNormalizationGrad:
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), found, [ones])
 
-    def _build(self, ctx: Context, found: Sizes, masks: Sequence[int], *, has_add: bool = False, **members: Any) -> Any:
+    def _build(
+        self, ctx: Context, found: Sizes, masks: Sequence[int], *, has_add: bool = False, **members: Any
+    ) -> BatchNormalization | BatchNormalizationGrad:
         """Of each parameter a mask has a bit for each dimension of size 1; one mask is for all of them."""
         data_type = ctx.chooser.choice(ctx.data_types)
         ctx.chooser.section()

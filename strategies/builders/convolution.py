@@ -50,41 +50,41 @@ class Geometry(NamedTuple):
     windows: tuple[Window, ...]
 
 
-class PlainBuilder(Builder):
+class PlainBuilder(Builder[Convolution]):
     """What convolutions have in common: plain ones, without anything that is optional."""
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Convolution:
         """With windows of one element, and a group for each channel."""
         if len(sizes) not in ctx.ranks or len(sizes) <= FIRST:
             raise Impossible
         batch, channels, *shown = sizes
         return self._plain(ctx, Geometry(batch, Channels(channels), shown, (PLAIN,) * len(shown)))
 
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Convolution]:
         """An input and an output that large, and a filter."""
         yield from super().huge(ctx, sizes)
         made, given = sizes
         shown = (1,) * (ctx.ranks[-1] - FIRST)
         yield self._plain(ctx, Geometry(1, Channels(1, given, made), shown, (PLAIN,) * len(shown)))
 
-    def break_window_fits(self, ctx: Context) -> Any:
+    def break_window_fits(self, ctx: Context) -> Convolution:
         """A padding that takes away all that windows cover, or a filter larger than the padded input."""
         desc = self.build(ctx)
         d = ctx.chooser.integer(0, len(desc.strides) - 1)
-        if is_backward(desc):
+        if desc.operator == "CONVOLUTION" and is_backward(desc):
             size = desc.output_tensor.sizes[FIRST + d] - desc.output_padding[d]
             return with_entry(ctx, desc, "end_padding", desc.end_padding[d] + size, d)
         padded = desc.input_tensor.sizes[FIRST + d] + desc.start_padding[d] + desc.end_padding[d]
         return resize_at(with_entry(ctx, desc, "dilations", 1, d), "filter_tensor", FIRST + d, padded + 1)
 
-    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
+    def _plain(self, ctx: Context, geometry: Geometry) -> Convolution:
         raise NotImplementedError
 
 
 class ConvolutionBuilder(PlainBuilder):
     """CONVOLUTION."""
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Convolution:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         windows = chosen_windows(ctx, max(rank - FIRST, 0))
@@ -99,18 +99,18 @@ class ConvolutionBuilder(PlainBuilder):
         desc = self._build(ctx, data_type, Geometry(batch, Channels(*channels), shown, windows), direction)
         return desc if rank >= FIRST else _of_one_dimension(desc)
 
-    def plain(self, ctx: Context) -> Any:
+    def plain(self, ctx: Context) -> Convolution:
         sizes = (3, 4, 2)[: ctx.ranks[-1] - FIRST]
         return self._build(ctx, ctx.data_types[0], Geometry(1, Channels(), sizes, (PLAIN,) * len(sizes)), FORWARD)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Convolution:
         """Windows of 3 x 3 elements of 4 channels, for as many."""
         rows, columns = matrix(size // 4, ctx.data_types[0].size)
         geometry = Geometry(1, Channels(1, 4, 4), (rows, columns), (Window(3, 1, 1, 1, 1),) * 2)
         desc = self._build(ctx.but(layout="packed"), ctx.data_types[0], geometry, FORWARD)
         return edit(desc, fused_activation=None)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Convolution]:
         """Windows in both directions and modes, groups, every activation."""
         choice, types = ctx.chooser.choice, ctx.data_types
         for rank in ctx.ranks:
@@ -128,19 +128,19 @@ class ConvolutionBuilder(PlainBuilder):
             desc = self._build(ctx, choice(types), geometry, choice((FORWARD, BACKWARD)))
             yield edit(desc, fused_activation=activation)
 
-    def break_forward_output_padding(self, ctx: Context) -> Any:
+    def break_forward_output_padding(self, ctx: Context) -> Convolution:
         desc = self.plain(ctx)
         d = ctx.chooser.integer(0, len(desc.strides) - 1)
         size = desc.output_tensor.sizes[FIRST + d]
         return resize_at(with_entry(ctx, desc, "output_padding", 1, d), "output_tensor", FIRST + d, size + 1)
 
-    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
+    def _plain(self, ctx: Context, geometry: Geometry) -> Convolution:
         desc = self._build(ctx.but(layout="packed"), ctx.data_types[0], geometry, FORWARD)
         return edit(desc, bias_tensor=None, fused_activation=None)
 
     def _build(
         self, ctx: Context, data_type: DataType, geometry: Geometry, direction: int, mode: int | None = None
-    ) -> Any:
+    ) -> Convolution:
         """Bias and activation are chosen, and so is the mode where it is None."""
         ctx.chooser.section()
         (batch, channels, shown, windows), backward = geometry, direction == BACKWARD
@@ -177,7 +177,7 @@ LAYERS = (
 class IntegerConvolutionBuilder(PlainBuilder):
     """A convolution of integers."""
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Convolution:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         windows = chosen_windows(ctx, max(rank - FIRST, 0))
@@ -187,12 +187,12 @@ class IntegerConvolutionBuilder(PlainBuilder):
         desc = self._build(ctx, Geometry(batch, Channels(*channels), chosen_image(ctx, windows), windows))
         return desc if rank >= FIRST else _of_one_dimension(desc)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Convolution:
         """Windows of 3 x 3 elements of 4 channels, for as many, of as many elements as 2 bytes have."""
         rows, columns = matrix(size // 4, 2)
         return self._plain(ctx, Geometry(1, Channels(1, 4, 4), (rows, columns), (Window(3, 1, 1, 1, 1),) * 2))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Convolution]:
         """Windows, groups, scales and zero points for all and for each channel, there and not; sequences; layers."""
         for rank in ctx.ranks:
             for shown, windows in edges_of(rank - FIRST):
@@ -207,12 +207,12 @@ class IntegerConvolutionBuilder(PlainBuilder):
         for layer in LAYERS:
             yield self._build(ctx.but(layout="packed"), layer, is_each=True, is_given=True)
 
-    def _plain(self, ctx: Context, geometry: Geometry) -> Any:
+    def _plain(self, ctx: Context, geometry: Geometry) -> Convolution:
         return self._build(plainest(ctx), geometry, is_each=False, is_given=False)
 
     def _build(
         self, ctx: Context, geometry: Geometry, *, is_each: bool | None = None, is_given: bool | None = None
-    ) -> Any:
+    ) -> Convolution:
         """Whether scale and zero point of the filter are for each channel, and whether what is optional is given, each
         of it alone, is chosen where it is None."""
         chooser, (batch, channels, shown, windows) = ctx.chooser, geometry
@@ -244,7 +244,7 @@ class IntegerConvolutionBuilder(PlainBuilder):
         return self._desc(**tensors, **arrays, group_count=channels.groups)
 
 
-def _of_one_dimension(desc: Convolution) -> Any:
+def _of_one_dimension(desc: Convolution) -> Convolution:
     """The descriptor with tensors of a single dimension, which no level has."""
     for key in ("input_tensor", "filter_tensor", "bias_tensor", "output_tensor"):
         desc = resize(desc, key, (2,)) if getattr(desc, key, None) is not None else desc

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from dml_conformance.spec.operators.cumulative import DIRECTION, SPECS
+from dml_conformance.spec.structures import Cumulative
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four, plainest
 from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import Context
@@ -18,15 +19,15 @@ WAYS = tuple(product(DIRECTION, (False, True)))
 LAYERS = ((four(8, 128), 3), (four(512, 8), 2), (four(32, 64, 1), 2))
 
 
-class CumulativeBuilder(AlongBuilder):
+class CumulativeBuilder(AlongBuilder[Cumulative]):
     longest_axis = MOST_TOGETHER
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Cumulative:
         rank = ctx.chooser.choice(ctx.ranks)
         axis, way = ctx.chooser.integer(0, rank - 1), ctx.chooser.choice(WAYS)
         return self.alike(ctx, sizes(ctx, rank, ctx.least), axis, *way)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Cumulative]:
         """Every type, each axis of every dimension count, every way, and along long ones."""
         for data_type in ctx.data_types:
             for way in WAYS:
@@ -38,7 +39,7 @@ class CumulativeBuilder(AlongBuilder):
             for way in WAYS:
                 yield self.along(ctx, found, axis, way)
 
-    def along(self, ctx: Context, sizes: Sizes, axis: int, way: tuple[Any, bool] = WAYS[0]) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int, way: tuple[Any, bool] = WAYS[0]) -> Cumulative:
         return self.alike(plainest(ctx), sizes, axis, *way)
 
 

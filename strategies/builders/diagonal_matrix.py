@@ -8,23 +8,24 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import INT32_MAX, INT32_MIN
 from dml_conformance.spec.operator import DATA, Field
+from dml_conformance.spec.structures import DiagonalMatrix
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders import LONG_AXES
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._scalars import any_number
 from dml_conformance.strategies.context import Context
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.edits import D, edit
 
 FAR_DIAGONALS = (INT32_MIN, INT32_MIN + 1, -2, -1, 0, 1, 2, INT32_MAX)
 
 
-class DiagonalMatrixBuilder(ElementWiseBuilder):
+class DiagonalMatrixBuilder(ElementWiseBuilder[D]):
     """DIAGONAL_MATRIX: matrices of any sizes, and diagonals inside and outside of them."""
 
     shares_layouts = False
     longest_axis = MAX_ELEMENTS
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[D]:
         for offset in (*FAR_DIAGONALS, -7, -6, 4, 5):
             for rank in ctx.ranks:
                 yield edit(self._build(ctx, (2,) * (rank - 2) + (7, 5)), offset=offset)
@@ -41,13 +42,13 @@ class DiagonalMatrixBuilder(ElementWiseBuilder):
         return ctx.chooser.integer(-min(sizes[-2:][0], 100), min(sizes[-1], 100))
 
 
-class DiagonalMatrix1Builder(DiagonalMatrixBuilder):
+class DiagonalMatrix1Builder(DiagonalMatrixBuilder[DiagonalMatrix]):
     """DIAGONAL_MATRIX1, with an input and without."""
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> DiagonalMatrix:
         return super().of_sizes(ctx.but(complete=True), sizes)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[DiagonalMatrix]:
         for n, begin in enumerate(FAR_DIAGONALS):
             for m, end in enumerate((*FAR_DIAGONALS, -7, 5)):
                 desc = self._build(ctx, (2,) * ((n + m) % 3) + (7, 5))

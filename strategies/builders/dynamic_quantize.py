@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import Any
 
 from dml_conformance.spec.operator import Field
 from dml_conformance.spec.operators.dynamic_quantize import NAME
+from dml_conformance.spec.structures import DynamicQuantize
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders import LONG_AXES, four
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
@@ -16,16 +16,16 @@ from dml_conformance.strategies.context import Context, Impossible
 MOST = 2**25  # elements of a range that cases are executed with
 
 
-class DynamicQuantizeBuilder(ElementWiseBuilder):
+class DynamicQuantizeBuilder(ElementWiseBuilder[DynamicQuantize]):
     shares_layouts = False
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> DynamicQuantize:
         """Of so many elements, all of which the range is of, that they are none too many to compute it."""
         if MOST < prod(sizes) <= MAX_ELEMENTS:
             raise Impossible
         return super().vast(ctx, sizes)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[DynamicQuantize]:
         """Every dimension count, single elements, long axes, and BERT's hidden states of a few tokens, in all types."""
         yield from self.of_every_rank(ctx)
         for quantized in ctx.types["quantized"]:

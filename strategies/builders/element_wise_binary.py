@@ -7,6 +7,7 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.element_wise_binary import SPECS
+from dml_conformance.spec.structures import ElementWiseBinary
 from dml_conformance.strategies.builders import LONG_AXES
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
@@ -14,13 +15,13 @@ from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import edit
 
 
-class Add1Builder(ElementWiseBuilder):
+class Add1Builder(ElementWiseBuilder[ElementWiseBinary]):
     """ADD1, with an activation or without one."""
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> ElementWiseBinary:
         return edit(super().of_sizes(ctx, sizes), fused_activation=None)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[ElementWiseBinary]:
         """Every activation too."""
         yield from super().edges(ctx)
         for activation in every_activation(ctx.level):
@@ -31,4 +32,4 @@ class Add1Builder(ElementWiseBuilder):
 
 
 ADD1 = "ELEMENT_WISE_ADD1"
-BUILDERS = {spec.name: ElementWiseBuilder(spec.name) for spec in SPECS} | {ADD1: Add1Builder(ADD1)}
+BUILDERS = {spec.name: ElementWiseBuilder[ElementWiseBinary](spec.name) for spec in SPECS} | {ADD1: Add1Builder(ADD1)}

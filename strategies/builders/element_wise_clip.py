@@ -8,6 +8,7 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.structures import ElementWiseClip, ElementWiseClipGrad
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
@@ -49,7 +50,7 @@ def limits_of_type(data_type: DataType) -> Sequence[tuple[float, float]]:
     return (*narrow, (least, most - 1), (least + 1, most // 3), (most // 5, most), (most, least))
 
 
-class ClipBuilder(ElementWiseBuilder):
+class ClipBuilder(ElementWiseBuilder[ElementWiseClip | ElementWiseClipGrad]):
     """One of them.
 
     Args:
@@ -68,13 +69,13 @@ class ClipBuilder(ElementWiseBuilder):
         others, data_type = super().chosen(ctx, types, sizes), types[DATA]
         return {**others, **self._of(data_type, ctx.chooser.choice(self._limits(data_type)))}
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> ElementWiseClip | ElementWiseClipGrad:
         """With limits far apart: of an element that is held to one it does not show where it came from."""
         desc = super().of_sizes(ctx, sizes)
         data_type = desc.input_tensor.data_type
         return edit(desc, **self._of(data_type, max(self._limits(data_type), key=lambda pair: pair[1] - pair[0])))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[ElementWiseClip | ElementWiseClipGrad]:
         """Besides, every data type with all limits."""
         yield from super().edges(ctx)
         sizes = (1,) * (ctx.ranks[0] - 1) + (300,)

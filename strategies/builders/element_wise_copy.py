@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from dml_conformance.spec.structures import ElementWiseCopy
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 
 NAMES = ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY", "ELEMENT_WISE_IF")
-BUILDERS = {name: ElementWiseBuilder(name) for name in NAMES}
+BUILDERS = {name: ElementWiseBuilder[ElementWiseCopy](name) for name in NAMES}

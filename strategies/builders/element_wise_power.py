@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.structures import ElementWisePower
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
@@ -17,7 +18,7 @@ EXPONENTS = (2.0, 0.5, 3.0, -1.0, 0.0, 1.0, -0.5, -3.0, 1.75, 7.0, 8.0, -2.0, 0.
 NOT_FINITE = (math.inf, -math.inf, math.nan)
 
 
-class PowBuilder(ElementWiseBuilder):
+class PowBuilder(ElementWiseBuilder[ElementWisePower]):
     """POW, whose exponents have a type of their own from 3_0 on."""
 
     def types(self, ctx: Context) -> Mapping[str, DataType]:

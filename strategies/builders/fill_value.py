@@ -7,20 +7,22 @@ from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
+from dml_conformance.spec.structures import FillValue
 from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders import LONG_AXES
 from dml_conformance.strategies.builders._element_wise import ElementWiseBuilder, Sizes
 from dml_conformance.strategies.builders._scalars import any_number
 from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.edits import D
 
 
-class ConstantBuilder(ElementWiseBuilder):
+class ConstantBuilder(ElementWiseBuilder[D]):
     """FILL_VALUE_CONSTANT, of one number."""
 
     shares_layouts = False
     longest_axis = MAX_ELEMENTS
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[D]:
         """Every dimension count, and long axes of every type."""
         yield from self.of_every_rank(ctx)
         for data_type in ctx.data_types:
@@ -34,7 +36,7 @@ class ConstantBuilder(ElementWiseBuilder):
         return {"value": any_number(ctx, data_type)}
 
 
-class SequenceBuilder(ConstantBuilder):
+class SequenceBuilder(ConstantBuilder[FillValue]):
     """FILL_VALUE_SEQUENCE, of a start and a step."""
 
     def numbers(self, ctx: Context, data_type: DataType) -> Mapping[str, int | float]:

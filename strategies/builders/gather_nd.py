@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.operators.gather_nd import unpadded_sizes
-from dml_conformance.spec.structures import GatherNd, WithInputDimensionCount
+from dml_conformance.spec.operators.gather_nd import batch_dimension_count, unpadded_sizes
+from dml_conformance.spec.structures import WithInputDimensionCount
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, SHORT_AXIS, Builder, four, matrix
 from dml_conformance.strategies.context import Context
@@ -42,18 +41,18 @@ class Shape:
             self.q = integer(least, most)
 
 
-class TupleBuilder(Builder):
+class TupleBuilder(Builder[WithInputDimensionCount]):
     """GATHER_ND, or GATHER_ND1, which has batches."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._batches: bool = "batch_dimension_count" in self._desc.__struct_fields__
+        self._batches: bool = "batch_dimension_count" in self._spec.desc.__struct_fields__
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> WithInputDimensionCount:
         ctx = ctx.of_rank(2) if ctx.spread else ctx
         return self._of_shape(ctx, Shape(ctx, batches=self._batches))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[WithInputDimensionCount]:
         """Counts at both ends of their ranges, and long axes."""
         for rank in ctx.ranks:
             for n in sorted({1, max(rank - 1, 1), rank}):
@@ -68,42 +67,42 @@ class TupleBuilder(Builder):
             desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=1, q=2))
             yield self._resized(desc, (1,) * (rank - 1) + (length,), 40)
 
-    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[Any]:
+    def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[WithInputDimensionCount]:
         """An input of these sizes, indexed along the first of them."""
         plain, rank = ctx.but(layout="packed"), ctx.ranks[-1]
         desc = self._of_shape(plain, Shape(plain, batches=False, rank=rank, n=2, q=2))
         yield self._resized(desc, (1,) * (rank - 2) + sizes, 3)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> WithInputDimensionCount:
         """Rows of 1 KiB of a stack of matrices, each addressed by a pair of indices."""
         rows, columns = matrix(size, ctx.data_types[0].size)
         blocks = 16
         per_block = max(rows // blocks, 1)
         return self._meaningful(ctx, (blocks, per_block, columns), (blocks * per_block, 2), 0)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> WithInputDimensionCount:
         """Every element by a tuple; what there are batches of comes first, where the long dimension is another one."""
         batches = 1 if place and self._batches else 0
         return self._meaningful(ctx, sizes, (*sizes[:batches], FAR_INDICES, 3 - batches), batches)
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> WithInputDimensionCount:
         """Rows by tuples of one; the first dimension is one of batches, or of indices where there are none."""
         before, count, after = sizes
         source = (before, SHORT_AXIS, after) if self._batches else (SHORT_AXIS, after)
         return self._meaningful(ctx, source, (before, count, 1), int(self._batches))
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[WithInputDimensionCount]:
         """Counts and the size of a tuple together start again at 0."""
         desc = self._meaningful(ctx, (2, 3, 5), (4, 2), 0)
         for attribute in desc.__struct_fields__:
             if attribute.endswith("_dimension_count"):
                 yield from (edit(desc, **{attribute: UINT32_MAX - less}) for less in range(2))
 
-    def _counted(self, tensors: tuple[TensorDesc, ...], *counts: int) -> Any:
+    def _counted(self, tensors: tuple[TensorDesc, ...], *counts: int) -> WithInputDimensionCount:
         """With these counts, of the input, the indices and batches."""
         return self._desc(*tensors, *(counts if self._batches else counts[:2]))
 
-    def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> Any:
+    def _of_shape(self, ctx: Context, shape: Shape, *, tuple_size: int = 0) -> WithInputDimensionCount:
         """A valid descriptor of this shape; a `tuple_size` other than the shape's breaks what has to fit."""
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
@@ -131,16 +130,18 @@ class TupleBuilder(Builder):
         """The tensors after input and indices; `block_sizes` are those of all blocks that the tuples address."""
         return (tensor(ctx, data_type, block_sizes, output=True),)
 
-    def _fit(self, desc: WithInputDimensionCount) -> Any:
+    def _fit(self, desc: WithInputDimensionCount) -> WithInputDimensionCount:
         """The descriptor with the sizes that its input and indices give."""
         return with_fitting_output(desc)
 
-    def _resized(self, desc: GatherNd, sizes: tuple[int, ...], count: int) -> Any:
+    def _resized(self, desc: WithInputDimensionCount, sizes: tuple[int, ...], count: int) -> WithInputDimensionCount:
         """With an input of these sizes, and so many tuples of one coordinate."""
         desc = resize(desc, "input_tensor", sizes)
         return self._fit(resize(desc, "indices_tensor", (1,) * (len(sizes) - 2) + (count, 1)))
 
-    def _meaningful(self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int) -> Any:
+    def _meaningful(
+        self, ctx: Context, sizes: tuple[int, ...], index_sizes: tuple[int, ...], batches: int
+    ) -> WithInputDimensionCount:
         """Packed tensors of these sizes after leading ones."""
         data_type, index_type = ctx.data_types[0], ctx.index_types[0]
         tensors = (
@@ -150,16 +151,16 @@ class TupleBuilder(Builder):
         )
         return self._fit(self._counted(tensors, len(sizes), len(index_sizes), batches))
 
-    def break_output_rank(self, ctx: Context) -> Any:
+    def break_output_rank(self, ctx: Context) -> WithInputDimensionCount:
         """As many dimensions of indices as there are, and a tuple that leaves two of the input over."""
         rank = ctx.chooser.choice(ctx.of_rank(3).ranks)
         desc = self._of_shape(ctx, Shape(ctx, batches=False, rank=rank, n=rank, q=rank))
         desc = resize_at(desc, "indices_tensor", rank - 1, ctx.chooser.integer(1, rank - 2))
         return resize(desc, "output_tensor", unpadded_sizes(desc)[-rank:])
 
-    def break_batch_sizes(self, ctx: Context) -> Any:
+    def break_batch_sizes(self, ctx: Context) -> WithInputDimensionCount:
         desc = self._of_shape(ctx, Shape(ctx.of_rank(2), batches=True, least_batch=1))
-        batch = ctx.chooser.integer(0, desc.batch_dimension_count - 1)
+        batch = ctx.chooser.integer(0, batch_dimension_count(desc) - 1)
         position = len(desc.indices_tensor.sizes) - desc.indices_dimension_count + batch
         size = desc.indices_tensor.sizes[position]
         return with_fitting_output(resize_at(desc, "indices_tensor", position, size + ctx.chooser.integer(1, 3)))

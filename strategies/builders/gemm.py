@@ -11,11 +11,12 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators._fused import ALONG_AXES_SINCE, SOFTMAX
 from dml_conformance.spec.operators.gemm import TRANSPOSE
+from dml_conformance.spec.structures import Gemm
 from dml_conformance.strategies.builders import LONG_AXES, Builder, leading_ones, matrix
 from dml_conformance.strategies.builders._fused import activation, chosen_activation, every_activation
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit
+from dml_conformance.strategies.edits import D, edit
 from dml_conformance.strategies.tensors import sizes
 
 Sizes = tuple[int, ...]
@@ -25,27 +26,27 @@ DEPTH = 64  # of large products
 PLAIN = {"trans_a": 0, "trans_b": 0, "alpha": 1.0, "beta": 1.0, "fused_activation": None}
 
 
-class ProductBuilder(Builder):
+class ProductBuilder(Builder[D]):
     """Of products of matrices, or of batches of them."""
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> D:
         """As a matrix, or several, by a column."""
         if len(sizes) not in ctx.ranks:
             raise Impossible
         return self.plain(ctx, (*sizes, 1))
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> D:
         """The product of a column and a row, or several."""
         *lead, rows, columns = leading_ones(ctx, *sizes)
         return self.plain(ctx, (*lead, rows, 1, columns))
 
-    def plain(self, ctx: Context, found: Sizes) -> Any:
+    def plain(self, ctx: Context, found: Sizes) -> D:
         """Of packed matrices: the sizes of the first ones, and the columns of the second ones behind."""
         raise NotImplementedError
 
 
-class GemmBuilder(ProductBuilder):
-    def build(self, ctx: Context) -> Any:
+class GemmBuilder(ProductBuilder[Gemm]):
+    def build(self, ctx: Context) -> Gemm:
         rank, choice = ctx.chooser.choice(ctx.ranks), ctx.chooser.choice
         found = sizes(ctx, rank + 1, ctx.least)
         has_c = ctx.complete or choice((True, False))
@@ -55,11 +56,11 @@ class GemmBuilder(ProductBuilder):
         ctx.chooser.section()
         return self._build(ctx, choice(ctx.data_types), found, has_c, **transforms, **factors, fused_activation=fused)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Gemm:
         rows, columns = matrix(size, ctx.data_types[0].size)
         return self.plain(ctx, (*leading_ones(ctx, rows, DEPTH), columns))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Gemm]:
         """Both transforms of each matrix in every dimension count, all factors, long sums, every activation."""
         data_type, rank = ctx.data_types[0], ctx.ranks[-1]
         for count, a, b in product(ctx.ranks, (0, int(TRANSPOSE)), (0, int(TRANSPOSE))):
@@ -77,10 +78,10 @@ class GemmBuilder(ProductBuilder):
             fused = activation(f"{SOFTMAX}1", axes=axes)
             yield edit(self.plain(ctx, (*((2,) * (rank - 2)), 2, 3, 9)), fused_activation=fused)
 
-    def plain(self, ctx: Context, found: Sizes) -> Any:
+    def plain(self, ctx: Context, found: Sizes) -> Gemm:
         return self._build(ctx.but(layout="packed"), ctx.data_types[0], found, has_c=prod(found) < 2**31)
 
-    def _build(self, ctx: Context, data_type: DataType, found: Sizes, has_c: bool, **members: Any) -> Any:
+    def _build(self, ctx: Context, data_type: DataType, found: Sizes, has_c: bool, **members: Any) -> Gemm:
         """The product of two matrices, or batches of them: their sizes, and the columns of the second one behind."""
         *lead, rows, inner, columns = (1, *found) if len(found) < 3 else found
         members = {**PLAIN, **members}

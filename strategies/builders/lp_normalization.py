@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from dml_conformance.spec.operators.lp_normalization import NAME
+from dml_conformance.spec.structures import LpNormalization
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, plainest
 from dml_conformance.strategies.builders._indexing import AlongBuilder, last_wide
 from dml_conformance.strategies.builders._scalars import float32
@@ -20,20 +20,20 @@ ORDERS = (2, 1)
 NETWORKS = (((1, 64, 6, 6), 1), ((1, 1, 4, 128), 3))
 
 
-class LpNormalizationBuilder(AlongBuilder):
+class LpNormalizationBuilder(AlongBuilder[LpNormalization]):
     longest_axis = MOST_TOGETHER
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> LpNormalization:
         rank = ctx.chooser.choice(ctx.ranks)
         axis, epsilon, p = ctx.chooser.integer(0, rank - 1), ctx.chooser.choice(EPSILONS), ctx.chooser.choice(ORDERS)
         return self.alike(ctx, sizes(ctx, rank, ctx.least), axis, epsilon, p)
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> LpNormalization:
         if sizes[last_wide(sizes)] > MOST_TOGETHER:
             raise Impossible
         return super().vast(ctx, sizes)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[LpNormalization]:
         """Each axis of every dimension count, with each order and Epsilon; long axes; what networks have."""
         for rank in ctx.ranks:
             for axis, p in product(range(rank), ORDERS):
@@ -45,7 +45,7 @@ class LpNormalizationBuilder(AlongBuilder):
         for found, axis in NETWORKS:
             yield self.along(ctx, found, axis)
 
-    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> LpNormalization:
         return self.alike(plainest(ctx), sizes, axis, EPSILONS[0], ORDERS[0])
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.matrix_multiply import along
+from dml_conformance.spec.structures import MatrixMultiply
 from dml_conformance.strategies.builders import LONG_AXES, leading_ones, matrix, plainest
 from dml_conformance.strategies.builders._quantization import chosen_ranks
 from dml_conformance.strategies.builders.gemm import DEPTH, ProductBuilder, Sizes
@@ -20,10 +20,10 @@ PARTS = ("a", "b", "output", "bias")
 LAYERS = ((16, 768, 48), (4, 3072, 32), (32, 64, 32), (1, 2048, 128))
 
 
-class MatrixMultiplyBuilder(ProductBuilder):
+class MatrixMultiplyBuilder(ProductBuilder[MatrixMultiply]):
     """One of the operators."""
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> MatrixMultiply:
         chooser = ctx.chooser
         rank = chooser.choice(ctx.ranks)
         found = sizes(ctx, rank + 1, ctx.least)
@@ -32,11 +32,11 @@ class MatrixMultiplyBuilder(ProductBuilder):
         chooser.section()
         return self._build(ctx, found, each, given)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> MatrixMultiply:
         rows, columns = matrix(size, 2)  # those of 8 bits have as many elements, which are what takes time
         return self.plain(ctx, (*leading_ones(ctx, rows, DEPTH), columns))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[MatrixMultiply]:
         """For each dimension count scales and zero points for all and for each, there and not; long sums; layers."""
         for rank, is_each, is_given in product(ctx.ranks, (False, True), (False, True)):
             found = (*((2, 3) * 4)[: rank - 2], 2, 5, 3)
@@ -48,17 +48,17 @@ class MatrixMultiplyBuilder(ProductBuilder):
             every = dict.fromkeys(PARTS, True)
             yield self._build(ctx.but(layout="packed"), (*ones, *layer), every, every)
 
-    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> MatrixMultiply:
         """Of 8 bits to FLOAT32 where results are floats: longer sums of 16 bits are left open, or beyond FLOAT16."""
         if "floats" in ctx.types:
             ctx = ctx.of_types("data", (DataType.UINT8,)).of_types("floats", (DataType.FLOAT32,))
         return super().long_axis(ctx, sizes, place)
 
-    def plain(self, ctx: Context, found: Sizes) -> Any:
+    def plain(self, ctx: Context, found: Sizes) -> MatrixMultiply:
         """Without what is optional."""
         return self._build(plainest(ctx), found, {}, {})
 
-    def _build(self, ctx: Context, found: Sizes, each: dict[str, bool], given: dict[str, bool]) -> Any:
+    def _build(self, ctx: Context, found: Sizes, each: dict[str, bool], given: dict[str, bool]) -> MatrixMultiply:
         """The product of two matrices, or batches of them: their sizes, and the columns of the second one behind.
 
         Args:

@@ -11,6 +11,7 @@ from typing import Any
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import FLOAT32_MAX, enumerations
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.structures import Padding
 from dml_conformance.strategies.builders import LONG_AXES, Builder, four, leading_ones, matrix
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context
@@ -26,14 +27,14 @@ VALUES = (0.0, 1.0, -1.0, 9.0, 0.5, -2.75, 100.5, 1.0e4, -65504.0, math.inf, -ma
 Pads = Sequence[tuple[int, int]]
 
 
-class PaddingBuilder(Builder):
+class PaddingBuilder(Builder[Padding]):
     """PADDING and PADDING1."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._states_type = name == "PADDING1"
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Padding:
         """One or two dimensions are padded."""
         chooser = ctx.chooser
         rank, data_type = chooser.choice(ctx.ranks), chooser.choice(ctx.data_types)
@@ -64,18 +65,18 @@ class PaddingBuilder(Builder):
         pads: Pads,
         mode: int,
         value: float | int = 0,
-    ) -> Any:
+    ) -> Padding:
         outer = tuple(before + size + behind for size, (before, behind) in zip(inner, pads, strict=True))
         tensors = tensor(ctx, data_type, inner), tensor(ctx, data_type, outer, output=True)
         padding = (int(data_type), value) if self._states_type else (float(value),)
         starts, ends = (tuple(pad[n] for pad in pads) for n in range(2))
         return self._desc(*tensors, int(mode), *padding, starts, ends)
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Padding:
         """Nothing is added."""
         return self._of_pads(ctx.but(layout="packed"), ctx.data_types[0], sizes, [(0, 0)] * len(sizes), MODE.EDGE)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Padding]:
         """Every mode along every dimension, and by more than the input has; every constant of every type."""
         choice, types = ctx.chooser.choice, ctx.data_types
         turn = cycle(((1, 0), (0, 2), (8, 7)))
@@ -105,7 +106,7 @@ class PaddingBuilder(Builder):
             return (*fractions, 255.5, 65520.0, 2.0**31, -(2.0**63), FLOAT32_MAX, -math.inf, math.nan)
         return data_type.limits or (float32(0.1), math.nan, -math.inf)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Padding:
         """A matrix with four columns more at each end of a row."""
         data_type = ctx.data_types[0]
         rows, columns = matrix(size, data_type.size)
@@ -113,13 +114,13 @@ class PaddingBuilder(Builder):
         pads = [*((0, 0) for _ in inner[1:]), (4, 4)]
         return self._of_pads(ctx.but(layout="packed"), data_type, inner, pads, MODE.REFLECTION)
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Padding:
         """The edges once more."""
         inner = leading_ones(ctx, *sizes)
         pads = [(2, 3) if d == len(inner) - 3 + place else (0, 0) for d in range(len(inner))]
         return self._of_pads(ctx.but(layout="packed"), ctx.data_types[0], inner, pads, MODE.EDGE)
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Padding:
         """A small input, mirrored over and over."""
         outer = leading_ones(ctx, *sizes)
         inner = tuple(min(size, MOST_PADDED) for size in outer)
@@ -128,7 +129,7 @@ class PaddingBuilder(Builder):
         ]
         return self._of_pads(ctx.but(layout="packed"), ctx.data_types[0], inner, pads, MODE.REFLECTION)
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[Padding]:
         """The paddings come to 2^32 elements more than the output has."""
         plain = ctx.but(layout="packed")
         for d in range(1, 4):
@@ -138,7 +139,7 @@ class PaddingBuilder(Builder):
                 padded = edit(desc, start_padding=put(none, d, start), end_padding=put(none, d, end))
                 yield resize_at(padded, "output_tensor", d, (3 + start + end) % 2**32)
 
-    def break_reflection_of_one(self, ctx: Context) -> Any:
+    def break_reflection_of_one(self, ctx: Context) -> Padding:
         rank = ctx.chooser.choice(ctx.ranks)
         inner = list(sizes(ctx, rank, wide=False))
         d = ctx.chooser.integer(0, rank - 1)

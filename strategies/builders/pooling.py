@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.structures import Pooling, PoolingGrad
 from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import tensor
 
 
-class IndexedPoolingBuilder(PoolingBuilder):
+class IndexedPoolingBuilder(PoolingBuilder[Pooling | PoolingGrad]):
     """With the indices three times in four."""
 
     def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
@@ -20,7 +21,7 @@ class IndexedPoolingBuilder(PoolingBuilder):
         return (*super().tensors(ctx, data_type, shown, pooled), indices)
 
 
-class LpPoolingBuilder(PoolingBuilder):
+class LpPoolingBuilder(PoolingBuilder[Pooling | PoolingGrad]):
     """Mostly with the powers that networks have."""
 
     ways = (1, 2, 3, 4)
@@ -29,7 +30,7 @@ class LpPoolingBuilder(PoolingBuilder):
         return (ctx.chooser.choice((2, 1, 2, 3, 4, 6)) if way is None else way,)
 
 
-class MaxPoolingGradBuilder(PoolingBuilder):
+class MaxPoolingGradBuilder(PoolingBuilder[Pooling | PoolingGrad]):
     """The gradient, which has one for each window, and an output like the image."""
 
     def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.recurrent import DIRECTION, LENGTHS, UNITS
+from dml_conformance.spec.structures import Recurrent
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, last_of
 from dml_conformance.strategies.builders._fused import activation, chosen_activation, every_activation, wrong_activation
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit, put
+from dml_conformance.strategies.edits import described, edit, put
 from dml_conformance.strategies.tensors import sizes
 
 SIGMOID, TANH, LINEAR, RELU = (activation(f"ACTIVATION_{name}") for name in ("SIGMOID", "TANH", "LINEAR", "RELU"))
@@ -59,7 +60,7 @@ MEMBERS: dict[str, Sequence[Mapping[str, Any]]] = {
 }
 
 
-class RecurrentBuilder(Builder):
+class RecurrentBuilder(Builder[Recurrent]):
     """Of layers.
 
     Attributes:
@@ -76,7 +77,7 @@ class RecurrentBuilder(Builder):
         super().__init__(name)
         self.name, self.usual = name, USUAL[name]
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Recurrent:
         choice = ctx.chooser.choice
         direction = choice((FORWARD, BACKWARD, BIDIRECTIONAL))
         steps = ctx.chooser.integer(ctx.least, MOST_STEPS)
@@ -95,22 +96,22 @@ class RecurrentBuilder(Builder):
         """Those of the operator's own."""
         return ctx.chooser.choice(MEMBERS[self.name])
 
-    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> Recurrent:
         """Sequences of these sizes; long ones take too long."""
         if len(sizes) != 4 or sizes[0] != 1:
             raise Impossible
         return self._plain(ctx, Sizes(*sizes[1:], hidden=2))
 
-    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Any:
+    def long_axis(self, ctx: Context, sizes: tuple[int, ...], place: int) -> Recurrent:
         if sizes[0] > LONG_AXES[0] or sizes[2] > MOST_TOGETHER:
             raise Impossible  # one step after the other, and one product after the other
         return super().long_axis(ctx, (1, *sizes)[-3:], place)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Recurrent:
         hidden = 64
         return self._plain(ctx, Sizes(2, max(size // (2 * hidden * ctx.data_types[0].size), 1), hidden, hidden))
 
-    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Any:
+    def vast(self, ctx: Context, sizes: tuple[int, ...]) -> Recurrent:
         """In one step, without lengths, so that large data may begin again; of states as long as the last size the
         recurrence would be larger than any tensor."""
         batch, hidden = prod(sizes[:-1]), sizes[-1]
@@ -118,7 +119,7 @@ class RecurrentBuilder(Builder):
             batch, hidden = batch * hidden, 1
         return self._plain(ctx, Sizes(1, batch, 1, hidden), missing=(*self.costly, "sequence_lengths_tensor"))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Recurrent]:
         """Every direction with and without each tensor, all members, sequences of 1 step and long ones, activations."""
         found, (usual, whole, lasting) = Sizes(3, 2, 3, 4), self.usual
         left_out = ((), *((key,) for key in (*self.optional, *self.outputs)), self.optional)
@@ -136,20 +137,22 @@ class RecurrentBuilder(Builder):
             for place in range(len(usual)):
                 yield self._plain(ctx, found, missing=self.costly, activation_descs=put(usual, place, one))
 
-    def break_fused_activation(self, ctx: Context) -> Any:
+    def break_fused_activation(self, ctx: Context) -> Recurrent:
         """One of those of a direction, in place of another."""
         desc = self.build(ctx.but(complete=True))
-        one, functions = wrong_activation(ctx, desc.output_single_tensor), desc.activation_descs
+        one, functions = wrong_activation(ctx, described(desc, "output_single_tensor")), desc.activation_descs
         place = ctx.chooser.integer(0, len(functions) - 1)
         return edit(desc, activation_descs=put(functions, place, one))
 
-    def _plain(self, ctx: Context, found: Sizes, direction: int = FORWARD, missing: Any = (), **members: Any) -> Any:
+    def _plain(
+        self, ctx: Context, found: Sizes, direction: int = FORWARD, missing: Any = (), **members: Any
+    ) -> Recurrent:
         functions = self.usual[0] * _count(direction)
         members = {**MEMBERS[self.name][0], "activation_descs": functions, **members}
         ctx = ctx.but(layout="packed", data_types=ctx.data_types[:1])
         return self._build(ctx, found, direction, missing, **members)
 
-    def _build(self, ctx: Context, found: Sizes, direction: int, missing: Any, **members: Any) -> Any:
+    def _build(self, ctx: Context, found: Sizes, direction: int, missing: Any, **members: Any) -> Recurrent:
         count, (steps, batch, width, hidden) = _count(direction), found
         data_type, unit = ctx.chooser.choice(ctx.data_types), UNITS[self.name]
         rows, states = len(unit.gates) * hidden, (1, count, batch, hidden)
@@ -182,7 +185,7 @@ class LstmBuilder(RecurrentBuilder):
         choice = ctx.chooser.choice
         return clipped(choice((None, None, *THRESHOLDS[:3])), choice((False, True)))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Recurrent]:
         """Besides, thresholds of any kind, each member alone, and more steps with whole numbers."""
         yield from super().edges(ctx)
         found, (usual, whole, lasting) = Sizes(3, 2, 3, 4), self.usual

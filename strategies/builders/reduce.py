@@ -11,6 +11,7 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.reduce import FUNCTION, PLACES, REDUCE
+from dml_conformance.spec.structures import Reduce
 from dml_conformance.strategies.builders import LONG_AXES
 from dml_conformance.strategies.builders._indexing import ReductionBuilder, Sizes, reduced
 from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
@@ -22,15 +23,15 @@ Types = tuple[DataType, DataType]  # of input and output
 FUNCTIONS = (FUNCTION.SUM, *(function for function in enumeration("DML_REDUCE_FUNCTION") if function != FUNCTION.SUM))
 
 
-class ReduceBuilder(ReductionBuilder):
-    def build(self, ctx: Context) -> Any:
+class ReduceBuilder(ReductionBuilder[Reduce]):
+    def build(self, ctx: Context) -> Reduce:
         """Any function that takes one of the types."""
         rank, axes = self.chosen_axes(ctx)
         every = {function: pairs for function in FUNCTIONS if (pairs := _types(ctx, function))}
         function = ctx.chooser.choice(tuple(every) or FUNCTIONS)
         return self._build(ctx, function, sizes(ctx, rank, ctx.least), axes)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Reduce]:
         """Every function with every type, along each axis, all and none, and along long ones."""
         packed = ctx.but(layout="packed")
         for function in FUNCTIONS:
@@ -43,7 +44,7 @@ class ReduceBuilder(ReductionBuilder):
             for length in LONG_AXES:
                 yield self._build(packed, function, (1, 1, 2, length), (3,))
 
-    def break_data_types(self, ctx: Context) -> Any:
+    def break_data_types(self, ctx: Context) -> Reduce:
         """A type that other functions take, or none does, of both tensors; of a place another type alone."""
         function = ctx.chooser.variant(FUNCTIONS)
         table = REDUCE.table_at(ctx.level, function.name) or {}
@@ -54,13 +55,13 @@ class ReduceBuilder(ReductionBuilder):
         types = (of, wrong) if key else (wrong, to if function in PLACES else wrong)
         return self._build(ctx, function, sizes(ctx, ctx.ranks[-1]), (0,), types)
 
-    def break_same_data_type(self, ctx: Context) -> Any:
+    def break_same_data_type(self, ctx: Context) -> Reduce:
         function = ctx.chooser.variant([function for function in FUNCTIONS if function not in PLACES])
         of, *others = [pair[0] for pair in _types(ctx, function)]
         desc = self._build(ctx, function, sizes(ctx, ctx.ranks[-1]), (0,), (of, of))
         return with_data_type(desc, "output_tensor", ctx.chooser.variant(others))
 
-    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Any:
+    def along_axes(self, ctx: Context, sizes: Sizes, axes: Sizes) -> Reduce:
         """A sum of whole numbers where that takes the type, else an extreme."""
         ctx = ctx.but(layout="packed")
         functions = [function for function in (FUNCTION.SUM, FUNCTION.MAX, FUNCTION.ARGMAX) if _types(ctx, function)]
@@ -68,7 +69,7 @@ class ReduceBuilder(ReductionBuilder):
             raise Impossible
         return self._build(ctx, functions[0], sizes, axes)
 
-    def _build(self, ctx: Context, function: Any, found: Sizes, axes: Sizes, types: Types | None = None) -> Any:
+    def _build(self, ctx: Context, function: Any, found: Sizes, axes: Sizes, types: Types | None = None) -> Reduce:
         of, to = types or ctx.chooser.choice(_types(ctx, function) or (ctx.types[DATA][:1] * 2,))
         ctx.chooser.section()
         output = tensor(ctx, to, reduced(found, axes), output=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.roi_align import COLUMNS, FUNCTIONS
+from dml_conformance.spec.structures import RoiAlign, RoiAlignGrad
 from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.strategies.builders import Builder, four, of_rank, plainest
 from dml_conformance.strategies.builders.roi_pooling import SCALES, WITHIN
 from dml_conformance.strategies.context import Context, Impossible
-from dml_conformance.strategies.edits import edit, resize_at
+from dml_conformance.strategies.edits import described, edit, resize_at
 from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
@@ -25,34 +25,34 @@ MISSING = ("output_gradient_tensor", "output_roi_gradient_tensor", "input_tensor
 LAYERS = (((2, 8, 25, 34), 6, (7, 7), 2), ((1, 4, 13, 17), 3, (14, 14), 2), ((2, 2, 9, 9), 4, (14, 14), 1))
 
 
-class RoiAlignBuilder(Builder):
+class RoiAlignBuilder(Builder[RoiAlign | RoiAlignGrad]):
     """ROI_ALIGN, its successor, or the gradient, which has the same sizes."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._names = [field.attribute for field in self._desc.fields]
+        self._names = [field.attribute for field in self._spec.desc.fields]
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> RoiAlign | RoiAlignGrad:
         chooser = ctx.chooser
         batch, channels, regions = chooser.integer(1, 2), chooser.integer(ctx.least, 3), chooser.integer(1, 4)
         image, output = chooser.several(ctx.least, 9, 2), chooser.several(1, 4, 2)
         return self._build(ctx, (batch, channels, *image), regions, tuple(output))
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> RoiAlign | RoiAlignGrad:
         """A region of it as 2 by 2 elements."""
         if len(sizes) != 4:
             raise Impossible
         return self._plain(ctx, sizes, 1, (2, 2), WITHIN)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> RoiAlign | RoiAlignGrad:
         """Regions of 64 channels as 7 by 7 elements."""
         return self._plain(ctx, (2, 64, 16, 16), max(size // (64 * 49 * ctx.data_types[0].size), 1), (7, 7))
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> RoiAlign | RoiAlignGrad:
         channels, *output = sizes
         return self._plain(ctx, (2, channels, 3, 3), 1, tuple(output), WITHIN)
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[RoiAlign | RoiAlignGrad]:
         """Every number of samples and every scale with both functions and modes; small images; what layers have."""
         image = (2, 2, 6, 7)
         for function in FUNCTIONS:
@@ -75,19 +75,21 @@ class RoiAlignBuilder(Builder):
         if "align_regions_to_corners" in self._names:
             yield self._build(ctx, image, 3, (3, 3), (2, 2), 1.0, corners=True)
 
-    def break_input_given(self, ctx: Context) -> Any:
+    def break_input_given(self, ctx: Context) -> RoiAlign | RoiAlignGrad:
         """No input beside the regions' gradient, or beside MAX."""
         desc = edit(self.build(ctx.but(complete=True)), input_tensor=None)
         if ctx.chooser.variant(("regions", "maximum")) == "regions":
             return edit(desc, output_gradient_tensor=None, reduction_function=FUNCTIONS[0])
         return edit(desc, output_roi_gradient_tensor=None, reduction_function=FUNCTIONS[1])
 
-    def break_channels(self, ctx: Context) -> Any:
+    def break_channels(self, ctx: Context) -> RoiAlign | RoiAlignGrad:
         """One more in the gradient."""
         desc = self.build(ctx.but(complete=True, layout="packed"))
-        return resize_at(desc, "input_gradient_tensor", 1, desc.input_gradient_tensor.sizes[1] + 1)
+        return resize_at(desc, "input_gradient_tensor", 1, described(desc, "input_gradient_tensor").sizes[1] + 1)
 
-    def _plain(self, ctx: Context, source: Sizes, regions: int, output: Sizes, scale: float = 1.0) -> Any:
+    def _plain(
+        self, ctx: Context, source: Sizes, regions: int, output: Sizes, scale: float = 1.0
+    ) -> RoiAlign | RoiAlignGrad:
         plain = plainest(ctx).but(complete=True)
         desc = self._build(plain, source, regions, output, (1, 1), scale, OFFSETS[0], corners=False)
         return edit(desc, reduction_function=FUNCTIONS[0], interpolation_mode=MODES[0])
@@ -103,7 +105,7 @@ class RoiAlignBuilder(Builder):
         offsets: tuple[float, float] | None = None,
         *,
         corners: bool | None = None,
-    ) -> Any:
+    ) -> RoiAlign | RoiAlignGrad:
         """Of images of these sizes; what is None is chosen, and what the operator does not have left out."""
         chooser = ctx.chooser
         chooser.section()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.scatter import updates_sizes
-from dml_conformance.spec.structures import WithInputDimensionCount
+from dml_conformance.spec.structures import Scatter, WithInputDimensionCount
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES
 from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
@@ -17,21 +16,21 @@ from dml_conformance.strategies.edits import edit, resize, with_fitting_output
 from dml_conformance.strategies.tensors import sizes, tensor
 
 
-class ScatterBuilder(AlongBuilder):
+class ScatterBuilder(AlongBuilder[Scatter]):
     """SCATTER."""
 
-    def build(self, ctx: Context) -> Any:
+    def build(self, ctx: Context) -> Scatter:
         rank = ctx.chooser.choice(ctx.ranks)
         return self._build(ctx, rank, ctx.chooser.integer(0, rank - 1))
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> Scatter:
         """A few updates along the longest dimension."""
         return self.along(ctx, sizes, max(range(len(sizes)), key=sizes.__getitem__))
 
-    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Any:
+    def along(self, ctx: Context, sizes: Sizes, axis: int) -> Scatter:
         return self._along(ctx, sizes, axis, min(sizes[axis], FAR_INDICES))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[Scatter]:
         """Every axis; as many updates as elements; long axes."""
         plain = ctx.but(layout="packed")
         for rank in ctx.ranks:
@@ -42,21 +41,21 @@ class ScatterBuilder(AlongBuilder):
             rank = ctx.ranks[0]
             yield self._along(plain, (1,) * (rank - 1) + (length,), rank - 1, 40)
 
-    def large(self, ctx: Context, size: int) -> Any:
+    def large(self, ctx: Context, size: int) -> Scatter:
         """An update for every element, along the last axis."""
         desc = super().large(ctx, size)
         sizes = desc.input_tensor.sizes
         return self._along(ctx, sizes, len(sizes) - 1, sizes[-1])
 
-    def wrapping(self, ctx: Context) -> Iterator[Any]:
+    def wrapping(self, ctx: Context) -> Iterator[Scatter]:
         """Axis + 1 starts again at 0."""
         yield edit(self._along(ctx, (1, 2, 3, 5), 3, 4), axis=UINT32_MAX)
 
-    def _along(self, ctx: Context, sizes: Sizes, axis: int, count: int) -> Any:
+    def _along(self, ctx: Context, sizes: Sizes, axis: int, count: int) -> Scatter:
         """So many updates along one dimension."""
         return self._of(ctx.but(layout="packed"), ctx.data_types[0], ctx.index_types[0], sizes, axis, count)
 
-    def _build(self, ctx: Context, rank: int, axis: int) -> Any:
+    def _build(self, ctx: Context, rank: int, axis: int) -> Scatter:
         chooser = ctx.chooser
         data_type, index_type = chooser.choice(ctx.data_types), chooser.choice(ctx.index_types)
         input_sizes = sizes(ctx, rank, ctx.least)
@@ -64,7 +63,9 @@ class ScatterBuilder(AlongBuilder):
         chooser.section()
         return self._of(ctx, data_type, index_type, input_sizes, axis, count)
 
-    def _of(self, ctx: Context, data_type: DataType, index_type: DataType, sizes: Sizes, axis: int, count: int) -> Any:
+    def _of(
+        self, ctx: Context, data_type: DataType, index_type: DataType, sizes: Sizes, axis: int, count: int
+    ) -> Scatter:
         index_sizes = (*sizes[:axis], count, *sizes[axis + 1 :])
         return self._desc(
             tensor(ctx, data_type, sizes),
@@ -78,7 +79,7 @@ class ScatterBuilder(AlongBuilder):
 class ScatterNdBuilder(TupleBuilder):
     """SCATTER_ND: the tensors of GATHER_ND, whose output is the updates, and an output of the input's sizes."""
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> WithInputDimensionCount:
         return self.long_axis(ctx, sizes, 0)
 
     def _grid(self, grid: Sizes, addressed: Sizes) -> Sizes:
@@ -97,7 +98,7 @@ class ScatterNdBuilder(TupleBuilder):
     ) -> tuple[TensorDesc, ...]:
         return tensor(ctx, data_type, block_sizes), tensor(ctx, data_type, input_sizes, output=True)
 
-    def _fit(self, desc: WithInputDimensionCount) -> Any:
+    def _fit(self, desc: WithInputDimensionCount) -> WithInputDimensionCount:
         return with_fitting_output(resize(desc, "updates_tensor", updates_sizes(desc)))
 
 

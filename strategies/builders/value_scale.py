@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from dml_conformance.spec.operators.value_scale import CHANNELS, COUNTS, NAME
+from dml_conformance.spec.structures import ValueScale
 from dml_conformance.strategies.builders import LONG_AXES, Builder
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
@@ -25,21 +25,21 @@ NETWORKS = (
 )
 
 
-class ValueScaleBuilder(Builder):
-    def build(self, ctx: Context) -> Any:
+class ValueScaleBuilder(Builder[ValueScale]):
+    def build(self, ctx: Context) -> ValueScale:
         found = sizes(ctx, ctx.chooser.choice(ctx.ranks), ctx.least)
         return self._build(ctx, (*found[:CHANNELS], ctx.chooser.choice(COUNTS[::-1]), *found[CHANNELS + 1 :]))
 
-    def of_sizes(self, ctx: Context, sizes: Sizes) -> Any:
+    def of_sizes(self, ctx: Context, sizes: Sizes) -> ValueScale:
         if len(sizes) not in ctx.ranks or sizes[CHANNELS] not in COUNTS:
             raise Impossible
         return self._build(ctx.but(layout="packed", data_types=ctx.data_types[:1]), sizes)
 
-    def vast(self, ctx: Context, sizes: Sizes) -> Any:
+    def vast(self, ctx: Context, sizes: Sizes) -> ValueScale:
         """A batch, with one channel."""
         return self.of_sizes(ctx, (sizes[0], 1, *sizes[1:]))
 
-    def edges(self, ctx: Context) -> Iterator[Any]:
+    def edges(self, ctx: Context) -> Iterator[ValueScale]:
         """Every scale and bias, long rows, and what networks have in front."""
         for channels in COUNTS:
             for scale in SCALES:
@@ -51,18 +51,18 @@ class ValueScaleBuilder(Builder):
         for scale, bias in NETWORKS:
             yield self._build(ctx, (1, len(bias), 16, 16), scale, bias)
 
-    def break_channel_count(self, ctx: Context) -> Any:
+    def break_channel_count(self, ctx: Context) -> ValueScale:
         """As many channels as biases, but not one or three."""
         return self._build(ctx, (1, count := ctx.chooser.variant(WRONG_COUNTS), 2, 3), 2.0, (1.0,) * count)
 
-    def break_channels(self, ctx: Context) -> Any:
+    def break_channels(self, ctx: Context) -> ValueScale:
         """One bias or three, and other channels."""
         channels, count = ctx.chooser.variant(WRONG_CHANNELS)
         return self._build(ctx, (1, channels, 2, 3), 2.0, (1.0,) * count)
 
     def _build(
         self, ctx: Context, found: Sizes, scale: float | None = None, bias: tuple[float, ...] | None = None
-    ) -> Any:
+    ) -> ValueScale:
         """An image of these sizes; any scale and biases where none are given."""
         chooser = ctx.chooser
         chooser.section()
