@@ -176,7 +176,7 @@ from dml_conformance.spec.tensor import TensorDesc
 def union_type(family: str, operator: str) -> str: ...
 '''
 # Of these the stub names those that have them.
-MEMBERS = ("Axis", "InputDimensionCount", "Scales")
+MEMBERS = ("Axis", "Beta", "InputDimensionCount", "ScaleTensor", "Scales", "ZeroPointTensor")
 
 
 def _structures_stub() -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from dml_conformance.spec.descriptor import attribute_of, descriptor_classes
+from dml_conformance.spec.descriptor import descriptor_classes
 
 
 def __getattr__(name: str) -> Any:
@@ -21,15 +21,14 @@ def __getattr__(name: str) -> Any:
     for desc in descriptor_classes().values():
         if name == desc.__name__:
             return desc
-        if name.startswith("With") and attribute_of(name[4:]) in desc.__struct_fields__:
-            return Any
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 @cache
-def _unions() -> frozenset[str]:
+def _unions() -> set[str]:
     families = [module.name for module in iter_modules([str(Path(__file__).with_name("operators"))])]
-    return frozenset(union_type(family, of) for family in families for of in ("", "_GRAD"))
+    members = {f"With{field.name}" for desc in descriptor_classes().values() for field in desc.fields}
+    return members.union(union_type(family, of) for family in families for of in ("", "_GRAD"))
 
 
 def union_type(family: str, operator: str) -> str:

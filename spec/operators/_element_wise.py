@@ -10,7 +10,7 @@ from dml_conformance.spec.operator import Misfit, OperatorSpec, ShapeFunction, S
 from dml_conformance.spec.operator import inputs as inputs_of
 from dml_conformance.spec.operator import outputs as outputs_of
 from dml_conformance.spec.rules import Rule
-from dml_conformance.spec.structures import BatchNormalization, BatchNormalizationGrad, MeanVariance
+from dml_conformance.spec.structures import WithScaleTensor
 from dml_conformance.spec.tensor import braces
 
 
@@ -30,9 +30,7 @@ def first_sizes(desc: OperatorDesc) -> Shapes:
     return {slot.key: inputs_of(desc)[0].tensor.sizes for slot in outputs_of(desc)}
 
 
-def broadcast_misfit(
-    desc: BatchNormalization | BatchNormalizationGrad | MeanVariance, names: Sequence[str]
-) -> Misfit | None:
+def broadcast_misfit(desc: WithScaleTensor, names: Sequence[str]) -> Misfit | None:
     """The first tensor, of those that are there, of which a size is neither 1 nor InputTensor's."""
     wanted = desc.input_tensor.sizes
     for name in names:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import prod
 
 from dml_conformance.spec.constraints import RANKS_COMPARABLE, checked
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, Shapes, shapes_comparable
 from dml_conformance.spec.operators._pooling import image, pooling, sizes_not_looked_at, windows
@@ -36,7 +37,7 @@ SCALES = ("InputScaleTensor", "OutputScaleTensor")
 ZERO_POINTS = ("InputZeroPointTensor", "OutputZeroPointTensor")
 
 
-def quantization(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC) -> list[tuple[str, TensorDesc]]:
+def quantization(desc: OperatorDesc) -> list[tuple[str, TensorDesc]]:
     """The scales and zero points that are there, by DirectML's name."""
     every = [
         (field.name, getattr(desc, field.attribute)) for field in desc.fields if field.name in SCALES + ZERO_POINTS

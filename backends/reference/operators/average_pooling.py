@@ -15,15 +15,15 @@ from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, 
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal
 from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, counted, gathered, seeing, windows_seen
 from dml_conformance.backends.reference.parts import Cut
-from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Within
 from dml_conformance.spec.operators._pooling import image
 from dml_conformance.spec.operators._windows import FIRST
+from dml_conformance.spec.structures import AveragePooling, AveragePoolingGrad
 
 
-def average_pooling(desc: structures.AveragePooling, arrays: Arrays) -> dict[str, Any]:
+def average_pooling(desc: AveragePooling, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, b] = mean(input[n, c, b * Strides + w * Dilations - StartPadding] for each w).
 
     The padding is 0, and counts where IncludePadding says so. Where nothing counts a NaN is as right as 0.
@@ -44,14 +44,12 @@ def average_pooling(desc: structures.AveragePooling, arrays: Arrays) -> dict[str
     return {"output_tensor": means}
 
 
-def divisors(
-    desc: structures.AveragePooling | structures.AveragePoolingGrad, places: list[Array], sizes: tuple[int, ...]
-) -> Array:
+def divisors(desc: AveragePooling | AveragePoolingGrad, places: list[Array], sizes: tuple[int, ...]) -> Array:
     """How many elements of each window count, or of all."""
     return np.array(prod(desc.window_size)) if desc.include_padding else np.asarray(counted(places, sizes[FIRST:]))
 
 
-def average_pooling_grad(desc: structures.AveragePoolingGrad, arrays: Arrays) -> dict[str, Any]:
+def average_pooling_grad(desc: AveragePoolingGrad, arrays: Arrays) -> dict[str, Any]:
     """output = 0; output[n, c, b * Strides + w - StartPadding] += gradient[n, c, b] / count(b).
 
     Where all windows count the same their sum may be divided by that.
@@ -77,9 +75,7 @@ def average_pooling_grad(desc: structures.AveragePoolingGrad, arrays: Arrays) ->
     return {"output_gradient_tensor": gradients}
 
 
-def quantized_average_pooling(
-    desc: structures.DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, arrays: Arrays
-) -> dict[str, Any]:
+def quantized_average_pooling(desc: AveragePooling, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, b] = clamp(round(mean((input[n, c, ...] - zero_point) * scale) / scale) + zero_point, least, most).
 
     Integers may be scaled before they are added up, or after. Of a quotient that is halfway either neighbour is right.

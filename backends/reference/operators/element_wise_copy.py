@@ -9,16 +9,14 @@ import numpy as np
 from dml_conformance.backends.reference.formula import Formula, scaled
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
-from dml_conformance.spec import structures
+from dml_conformance.spec.descriptor import inputs
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import ElementWiseCopy
 
 
-def identity(
-    desc: structures.DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC | structures.DML_ACTIVATION_IDENTITY_OPERATOR_DESC,
-    arrays: Arrays,
-) -> dict[str, Any]:
+def identity(desc: ElementWiseCopy, arrays: Arrays) -> dict[str, Any]:
     """output[c...] = input[c...]; with ScaleBias, input[c...] * Scale + Bias, which of integers and FLOAT64 is free"""
-    source, data_type = arrays["input_tensor"], desc.input_tensor.data_type
+    source, data_type = arrays["input_tensor"], inputs(desc)[0].tensor.data_type
     scale_bias = getattr(desc, "scale_bias", None)
     if scale_bias is None:
         return {"output_tensor": source}
@@ -28,7 +26,7 @@ def identity(
     return {"output_tensor": Formula(lambda x: scaled(x, scale_bias), (numbers,), data_type, is_chained=True)}
 
 
-def choose(desc: structures.ElementWiseCopy, arrays: Arrays) -> dict[str, Array]:
+def choose(desc: ElementWiseCopy, arrays: Arrays) -> dict[str, Array]:
     """output[c...] = condition[c...] != 0 ? a[c...] : b[c...]"""
     return {"output_tensor": np.where(arrays["condition_tensor"] != 0, arrays["a_tensor"], arrays["b_tensor"])}
 

@@ -53,10 +53,7 @@ def _is_too_flat(desc: structures.DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, level: 
     return "" if level >= Level.L6_4 or desc.steepness >= 1 else f"Steepness is {desc.steepness}"
 
 
-def _hard_sigmoid(
-    desc: structures.DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC | structures.DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC,
-    x: Tensor,
-) -> Tensor:
+def _hard_sigmoid(desc: structures.WithBeta, x: Tensor) -> Tensor:
     return torch.clamp(x * desc.alpha + desc.beta, 0, 1)
 
 

@@ -11,11 +11,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._quantized import quantized
 from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
-from dml_conformance.spec.structures import (
-    DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC,
-    AveragePooling,
-    AveragePoolingGrad,
-)
+from dml_conformance.spec.structures import AveragePooling, AveragePoolingGrad
 
 QUANTIZATION = ("input_scale_tensor", "input_zero_point_tensor", "output_scale_tensor", "output_zero_point_tensor")
 
@@ -61,7 +57,7 @@ def average_pooling_grad(desc: AveragePoolingGrad, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": found.to(source.dtype)}
 
 
-def quantized_average_pooling(desc: DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, tensors: Tensors) -> Tensors:
+def quantized_average_pooling(desc: AveragePooling, tensors: Tensors) -> Tensors:
     """The mean of what was dequantized, quantized: in FLOAT32, halves to even."""
     source = tensors["input_tensor"]
     counts = window_counts(desc, desc.window_size, source.shape[2:])

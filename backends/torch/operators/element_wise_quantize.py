@@ -64,11 +64,7 @@ def _fault_of_scale(desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_D
     return _fault(desc, level)
 
 
-def _fault(
-    desc: structures.DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC
-    | structures.DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC,
-    level: Level,
-) -> str:
+def _fault(desc: structures.WithZeroPointTensor, level: Level) -> str:
     """Whether ZeroPointTensor is missing where it has to be there."""
     return "ZeroPointTensor is missing" if level < Level.L6_2 and desc.zero_point_tensor is None else ""
 
