@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dml_conformance.spec.operator import Misfit, Shapes, operator_spec, output_sizes
+from dml_conformance.spec.structures import ActivationReluGrad
 from dml_conformance.spec.tensor import braces
 
 
-def shape(desc: Any) -> Shapes | Misfit:
+def shape(desc: ActivationReluGrad) -> Shapes | Misfit:
     """The output has the sizes of both inputs."""
     sizes, other = desc.input_tensor.sizes, desc.input_gradient_tensor.sizes
     if sizes != other:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits, as_numbers
 from dml_conformance.spec.expectation import Expectation
+from dml_conformance.spec.structures import ActivationReluGrad
 
 
-def relu_grad(desc: Any, arrays: Arrays) -> dict[str, Expectation]:
+def relu_grad(desc: ActivationReluGrad, arrays: Arrays) -> dict[str, Expectation]:
     """output[c...] = input[c...] > 0 ? gradient[c...] : 0; free where the page does not say what that is."""
     data_type, free = desc.input_tensor.data_type, None
     x, gradient = (as_numbers(arrays[key], data_type) for key in ("input_tensor", "input_gradient_tensor"))
