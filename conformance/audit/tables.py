@@ -17,7 +17,7 @@ import msgspec
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Field, OperatorDesc, outputs, slots, with_tensors
-from dml_conformance.spec.field_kinds import TENSOR, UINT, ArrayKind, WholeKind
+from dml_conformance.spec.field_kinds import TENSOR, UINT, ArrayKind, WholeKind, enumeration
 from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorSpec, Table
@@ -157,13 +157,13 @@ def _of_operator(ask: Ask, spec: OperatorSpec, level: Level, plain: list[Operato
     return found
 
 
-def _of_variant(desc: Any, variant: str, table: Table) -> Iterator[Any]:
+def _of_variant(desc: OperatorDesc, variant: str, table: Table) -> Iterator[Any]:
     """The descriptor with another function, and outputs of a type that goes with that."""
     if not variant:
         yield desc
         return
-    kind = next(f.kind for f in desc.fields if f.name == "Function")
-    of_function = msgspec.structs.replace(desc, function=int(kind.enum[variant]))
+    function = int(enumeration("DML_REDUCE_FUNCTION")[variant])
+    of_function = msgspec.structs.replace(desc, function=function)
     yield of_function
     for slot in outputs(of_function):
         for data_type in sorted(table[slot.field.name].data_types):
