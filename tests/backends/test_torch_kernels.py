@@ -370,7 +370,7 @@ def test_a_kernel_that_cannot_be_made_is_no_pass(broken_compiler: None) -> None:
     """Nothing stands in for it, so that no report says of kernels what eager torch has done."""
     record = judged(TorchKernelsBackend("cpu"), tile(F32, (2, 3), (2, 2)))
     assert (record.verdict, record.rule) == (Verdict.CRASH, "TILE.values")
-    assert record.reason == "execute raised RuntimeError: Failed to find C compiler.\nmore"
+    assert record.reason.startswith("execute raised RuntimeError: Failed to find C compiler.\nmore, at ")
 
 
 @NEEDS_TRITON
