@@ -7,6 +7,7 @@ seconds, and where it cannot show symbols they are letters.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import TracebackType
@@ -49,6 +50,7 @@ SHOWN_TIMED = 20  # operators whose throughput is shown
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
 MAX_REASON = 160  # characters
+SHOWN_REASONS = 5  # why cases were set aside
 MOST_INPUTS = 3  # of a case, whose values are shown
 _ALWAYS = (Verdict.PASS, Verdict.FAIL)  # verdicts that are told though there are none
 
@@ -289,6 +291,9 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
         parts.append(Text(f"{len(failures) - SHOWN_FAILURES} more groups of failures are in the reports."))
     if failures:
         parts.append(Text())
+    for verdict, reasons in summary.reasons.items():
+        if reasons:
+            parts += [*_set_aside(console, verdict, reasons), Text()]
     if summary.errors:
         parts += [*_accuracy(console, summary), Text()]
     if summary.throughputs:
@@ -319,6 +324,17 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
         parts += [_indented(console, one_line(line, MAX_REASON)) for line in lines]
     if record.reproduce:
         parts.append(_indented(console, record.reproduce, "cyan"))
+    return parts
+
+
+def _set_aside(console: Console, verdict: Verdict, reasons: Counter[str]) -> list[RenderableType]:
+    """How many cases were declined, or waived, for which reason, the most frequent first."""
+    name = str(verdict).replace("-", " ").capitalize()
+    parts: list[RenderableType] = [Text(f"{name}, by reason:")]
+    for reason, count in reasons.most_common(SHOWN_REASONS):
+        parts.append(_indented(console, f"{count:,}: {one_line(reason, MAX_REASON)}"))
+    if len(reasons) > SHOWN_REASONS:
+        parts.append(_indented(console, f"and {len(reasons) - SHOWN_REASONS} more reasons, which are in the reports"))
     return parts
 
 

@@ -17,6 +17,7 @@ from dml_conformance.reports.model.text import level_ranges, share_of_copy
 from dml_conformance.reports.views.console import (
     LINE_INTERVAL,
     SHOWN_FAILURES,
+    SHOWN_REASONS,
     STYLES,
     Progress,
     Steps,
@@ -78,6 +79,16 @@ def test_only_so_many_failures_are_listed() -> None:
     text = printed(report_data.summary_of(records))
     assert text.count("output GATHER GATHER.r") == SHOWN_FAILURES
     assert "4 more groups of failures are in the reports." in text
+
+
+def test_what_is_declined_is_told_by_reason_the_most_frequent_first() -> None:
+    counts = {"no axis 0": 3, "no strides\x1b[31m": 2, **{f"reason {n}": 1 for n in range(SHOWN_REASONS)}}
+    records = [plain(Verdict.NOT_SUPPORTED, reason=reason) for reason, count in counts.items() for _ in range(count)]
+    text = printed(report_data.summary_of([plain(), *records]))
+    told = "Not supported, by reason:\n  3: no axis 0\n  2: no strides\\x1b[31m\n  1: reason 0\n"
+    assert told in text
+    assert "  1: reason 2\n  and 2 more reasons, which are in the reports\n" in text
+    assert "by reason" not in printed(report_data.summary_of([plain()]))
 
 
 def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
