@@ -29,6 +29,7 @@ from dml_conformance.conformance.judge.losses import with_losses
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import CaseBlock, TaskJudge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.summary import case_size
 from dml_conformance.spec.accuracy import PROFILES, Profile
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
@@ -239,9 +240,9 @@ class _SuiteJudge:
         return self._settled(with_losses(records, self.judge.backend, in_the_end=True))
 
     def with_repetition(self, records: Sequence[Record]) -> list[Record]:
-        """The same, of which the first that failed, the one that is shown, was repeated."""
-        shown = next((n for n, record in enumerate(records) if record.verdict in NOT_CONFORMANT), None)
-        return [self._repetition.repeated(record) if n == shown else record for n, record in enumerate(records)]
+        """The same, of which the one that is shown was repeated."""
+        shown = _to_show(records)
+        return [self._repetition.repeated(record) if record is shown else record for record in records]
 
     def _settled(self, records: Iterable[Record]) -> list[Record]:
         return list(map(self._blame.settled, records))
@@ -338,15 +339,21 @@ def _giving_up_fails() -> Iterator[None]:
         pytest.fail(str(reason), pytrace=False)
 
 
+def _to_show(records: Iterable[Record]) -> Record | None:
+    """The failure with the smallest case, the first of several; None where all is well."""
+    failing = (record for record in records if record.verdict in (*NOT_CONFORMANT, Verdict.ERROR))
+    return min(failing, key=case_size, default=None)
+
+
 def _settle(records: Sequence[Record], request: pytest.FixtureRequest) -> None:
-    """Fail with the first failure, skip where nothing was claimed, pass otherwise; the plugin tells what was lost."""
+    """Fail with the smallest failure, skip where nothing was claimed, else pass; the plugin tells what was lost."""
     __tracebackhide__ = True
     for record in filter(lambda record: record.lost, records):
         request.node.user_properties.extend((LOST, (loss.count, loss.how)) for loss in record.lost)
         request.node.user_properties.append((FORGIVEN, record.losses_forgiven))
-    for record in records:
-        if record.verdict in NOT_CONFORMANT or record.verdict is Verdict.ERROR:
-            pytest.fail(explain(record), pytrace=False)
+    shown = _to_show(records)
+    if shown is not None:
+        pytest.fail(explain(shown), pytrace=False)
     # What was decided only is about no rule in particular: no evidence for one of execution.
     judged = [record for record in records if record.verdict is not Verdict.NOT_SUPPORTED and record.rule]
     if records and not judged:

@@ -17,7 +17,9 @@ from backend_files import write_backend
 from commands import invoke
 from gate_runs import run_gate
 
+from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, Level
+from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
@@ -257,6 +259,20 @@ def test_a_failure_says_all_that_is_needed(gate: Run, pytester: pytest.Pytester)
     assert "at [0]: expected 0.0 (0x00000000), actual 1.401298464324817e-45 (0x00000001)" in replayed.output
     case = json.loads(command[4])
     assert invoke("replay", "--backend", "reference", json.dumps(case)).exit_code == 0
+
+
+def test_of_several_failures_the_smallest_is_shown(gate: Run, pytester: pytest.Pytester) -> None:
+    """Though nothing is searched for, and larger ones come before it."""
+    name = write_backend(pytester.path, FLIPS_A_BIT)
+    arguments = ("--dml-level", "3_1", "--dml-operator", "TILE", "--dml-examples", "0", "-k", "TILE.values")
+    result = gate("--dml-backend", name, *arguments)
+    result.assert_outcomes(failed=1, deselected=OTHERS)
+    (line,) = {line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line}
+    shown = Case.from_json(json.loads(shlex.split(line)[4]))
+    cases = [case for case in boundary_cases("TILE", Level.L3_1) if case.rule == "TILE.values"]
+    sizes = [len(json.dumps((case.to_json()["desc"], case.to_json()["data"]))) for case in cases]
+    of_shown = len(json.dumps((shown.to_json()["desc"], shown.to_json()["data"])))
+    assert of_shown == min(sizes) < sizes[0]
 
 
 def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.Pytester) -> None:
