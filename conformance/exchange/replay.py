@@ -5,9 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from dml_conformance.conformance.judge.judge import Judge
+from msgspec.structs import replace
+
+from dml_conformance.conformance.judge.judge import NEVER_WRITTEN, Judge
 from dml_conformance.conformance.judge.losses import with_losses
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Difference, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 
 
@@ -75,9 +77,14 @@ def _difference(before: Verdict, recorded: Record, record: Record) -> str:
     if record.difference_count != recorded.difference_count:
         return f"{before} as before, but {recorded.difference_count} elements differed, now {record.difference_count}"
     both = min(len(record.differences), len(recorded.differences))  # not every release records as many
-    if record.differences[:both] != recorded.differences[:both]:
+    if _as_told(record)[:both] != _as_told(recorded)[:both]:
         return f"{before} as before, but other values or elements differ"
     return ""
+
+
+def _as_told(record: Record) -> list[Difference]:
+    """The differences without what an element held that was never written, which is other bytes each time."""
+    return [replace(each, actual_bits="") if each.actual == NEVER_WRITTEN else each for each in record.differences]
 
 
 def _kind(record: Record) -> str:

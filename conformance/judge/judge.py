@@ -162,8 +162,10 @@ class Pending(NamedTuple):
 
     def raised(self, error: Exception, function: str) -> Judgement:
         """The verdict where a function of the backend raised something in place of executing."""
-        rule = OUTPUT_BOUNDS if isinstance(error, StrayWrite) else self.rule_of_values
-        return self.judged(*verdict_on(error, function))._replace(rule=rule)
+        judged = self.judged(*verdict_on(error, function))
+        if judged.verdict is Verdict.NOT_SUPPORTED:
+            return judged
+        return judged._replace(rule=OUTPUT_BOUNDS if isinstance(error, StrayWrite) else self.rule_of_values)
 
 
 class Judge:
@@ -443,7 +445,7 @@ class Judge:
         except Exception as error:
             judged = pending.raised(error, "execute")
             is_lacking = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
-            return judged._replace(verdict=Verdict.NOT_SUPPORTED) if is_lacking else judged
+            return pending.judged(Verdict.NOT_SUPPORTED, judged.reason) if is_lacking else judged
         seconds = time.perf_counter() - started
         with self.watch(Part.COMPARE):
             return self.judge_memory(pending, seconds, read, written, expected, unwritten)

@@ -41,7 +41,7 @@ def flip_another(desc: Any, inputs: Any, outputs: Any) -> None:
 
 SOUND, FIRST, SECOND = (ScriptedBackend(after=deed) for deed in (None, flip_a_bit, flip_another))
 RAISING, OTHER_ERROR = (ScriptedBackend(after=raising(error)) for error in (KeyError("a"), MemoryError("b")))
-REJECTING = ScriptedBackend(validate=rejecting)
+REJECTING, IDLE = ScriptedBackend(validate=rejecting), ScriptedBackend(execute=lambda *_: None)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ REJECTING = ScriptedBackend(validate=rejecting)
         (FIRST, SOUND, ReplayChange.FIXED, "it was fail, and passes now"),
         (RAISING, SOUND, ReplayChange.FIXED, "it was crash, and passes now"),
         (FIRST, FIRST, ReplayChange.STILL_FAILS, "fail, in the same way"),
+        (IDLE, IDLE, ReplayChange.STILL_FAILS, "fail, in the same way"),  # what was there before is other bytes
         (
             RAISING,
             ScriptedBackend(after=raising(KeyError("elsewhere"))),
