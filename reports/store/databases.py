@@ -9,6 +9,7 @@ read it SQLite would have to write to its folder.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
@@ -24,6 +25,8 @@ MOST_VALUE_BYTES = 32 << 20  # of one value; the largest that is written is a bl
 _MOST_STEPS_A_BYTE, _FREE_STEPS, _BETWEEN_LOOKS = 200, 10_000_000, 1_000_000
 READING: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA})
 ADDING: Final = READING | {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_TRANSACTION}
+
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a super-journal, SQLite's file format 3
 
 _MODE_AT, _WAL_MODE = 18, b"\2\2"  # in the header of a file
 
@@ -51,6 +54,11 @@ def _connection(path: Path, *, restore: bool, create: bool) -> sqlite3.Connectio
             file.seek(_MODE_AT)
             if file.read(len(_WAL_MODE)) == _WAL_MODE:  # without a WAL the file has all there is
                 mode = "ro&immutable=1"
+    elif _names_another_file(path):
+        raise UnreadableError(
+            f"{path.name}-journal beside it names another file, which SQLite would remove when it takes back what a "
+            "writer had not finished; no writer of this suite leaves such a journal: look who did, and remove it"
+        )
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, isolation_level=None)
     try:
         connection.execute("PRAGMA schema_version")
@@ -63,6 +71,16 @@ def _connection(path: Path, *, restore: bool, create: bool) -> sqlite3.Connectio
             "reading does not do so: write to it once with the program that made it"
         ) from error
     return connection
+
+
+def _names_another_file(path: Path) -> bool:
+    """Whether the journal beside a file names a super-journal, as one of several files written together does."""
+    try:
+        with path.resolve().with_name(f"{path.resolve().name}-journal").open("rb") as journal:
+            journal.seek(-len(_JOURNAL_MAGIC), os.SEEK_END)
+            return journal.read() == _JOURNAL_MAGIC
+    except OSError:  # there is none, or it is shorter than that
+        return False
 
 
 class DatabaseReader(ABC):

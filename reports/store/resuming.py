@@ -109,7 +109,7 @@ def is_begun(results: Path) -> bool:
     if not results.exists():
         return False
     try:
-        with closing(sqlite3.connect(results)) as connection:
+        with closing(sqlite3.connect(f"{results.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
     except sqlite3.Error:
         return True

@@ -261,8 +261,7 @@ def hostile(draw: st.DrawFn, kind: Kind) -> Input:
             del files[name]
             continue
         files[name] = _spoiled(draw, kind, name, files[name])
-        # A history that is added to is opened for writing, for which SQLite looks at its journal.
-        if name.endswith(".sqlite") and not name.startswith(("h.", "p/")) and not draw(st.integers(0, 9)):
+        if name.endswith(".sqlite") and not name.startswith("p/") and not draw(st.integers(0, 9)):
             files[name + draw(st.sampled_from(["-journal", "-wal"]))] = bytes_edited(
                 draw, _journal(), (b"good.sqlite",)
             )

@@ -18,6 +18,7 @@ import report_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dml_conformance.reports.history.database import HistoryError, HistoryFile
 from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.records import Record, Throughput, Verdict
 from dml_conformance.reports.model.stream import ALL, StreamError
@@ -33,6 +34,7 @@ from dml_conformance.reports.store.results import (
     StoreError,
     StoreWriter,
 )
+from dml_conformance.reports.store.resuming import is_begun
 
 # What becomes of a file: SQL, with parameters or without, or other bytes.
 Change = str | tuple[Any, ...] | Callable[[bytes], bytes]
@@ -313,6 +315,33 @@ def test_a_file_is_never_read_without_its_wal(own: Path, tmp_path: Path) -> None
     with pytest.raises(StoreError, match=r"results\.sqlite-wal beside it has what is not in it yet"):
         Store(left / own.name)
     assert sorted(entry.name for entry in left.iterdir()) == [own.name, f"{own.name}-wal"]
+
+
+def _history(path: Path) -> None:
+    with pytest.raises(HistoryError, match=r"journal beside it names another file"), HistoryFile(path, create=True):
+        pass
+
+
+def _restored(path: Path) -> None:
+    with pytest.raises(StoreError, match=r"journal beside it names another file"):
+        Store(path, restore=True)
+
+
+@pytest.mark.parametrize("opened", [_history, _restored, is_begun])
+def test_a_journal_that_names_another_file_does_not_have_it_removed(
+    own: Path, tmp_path: Path, opened: Callable[[Path], object]
+) -> None:
+    """SQLite takes back what the journal has, and then removes the file that several journals are said to share."""
+    other = tmp_path / "other"
+    other.write_bytes(b"another's\0")
+    page, mark = int.from_bytes(own.read_bytes()[16:18]), bytes.fromhex("d9d505f920a163d7")
+    numbers = (0, 0, own.stat().st_size // page, 512, page)  # records, nonce, pages, bytes of a sector and of a page
+    header = mark + b"".join(number.to_bytes(4, "big") for number in numbers)
+    name = str(other).encode()
+    shared = (2**30 // page + 1).to_bytes(4, "big") + name + len(name).to_bytes(4, "big") + sum(name).to_bytes(4, "big")
+    own.with_name(f"{own.name}-journal").write_bytes(header.ljust(512, b"\0") + shared + mark)
+    opened(own)
+    assert other.exists()
 
 
 def test_a_file_whose_writer_was_stopped_midway_is_refused_and_left_as_it_is(own: Path) -> None:
