@@ -26,6 +26,7 @@ _TOKEN = re.compile(
 )
 # Numbers that JSON has not, under the names that descriptors have for them.
 _NOT_FINITE = {"inf": "Infinity", "infinity": "Infinity", "nan": "NaN"}
+_TRUTHS = {"true": True, "false": False, "TRUE": True, "FALSE": False}  # the latter are windef.h's
 _OPENING = {"[": "]", "{": "}", "(": ")"}
 
 
@@ -36,7 +37,7 @@ class Token(NamedTuple):
     end: int
 
 
-_Read = int | float | str | list[object] | None
+_Read = bool | int | float | str | list[object] | None
 
 
 def tokens_of(code: str) -> list[Token]:
@@ -77,12 +78,12 @@ def read_value(tokens: list[Token], at: int) -> tuple[_Read, int]:
     return None, len(tokens)
 
 
-def _atom(token: Token) -> int | float | str | None:
+def _atom(token: Token) -> bool | int | float | str | None:
     if token.kind == "name":
         word = token.text.lstrip("+-")
         number = _NOT_FINITE.get(word.casefold())
         if number is None:
-            return word if word == token.text else None
+            return _TRUTHS.get(word, word) if word == token.text else None
         return f"-{number}" if token.text[0] == "-" and number != "NaN" else number
     if token.kind != "number":
         return None

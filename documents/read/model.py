@@ -218,13 +218,13 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """A value printed in an example.
 
     Attributes:
-        value: an integer, a real number, a name, or a list of these, nested as printed; None where it cannot be read.
+        value: a truth, an integer, a real number, a name, or a list of these, nested as printed; None where unreadable.
             What JSON has no number for is the name `Infinity`, `-Infinity` or `NaN`.
         text: as printed.
         place: where it starts.
     """
 
-    value: int | float | str | list[Any] | None
+    value: bool | int | float | str | list[Any] | None
     text: str
     place: Place
 

@@ -267,5 +267,7 @@ def _printed(title: str, content: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    """JSON with braces for lists, names without quotes, and Booleans as numbers."""
-    return json.dumps(int(value) if isinstance(value, bool) else value).translate(str.maketrans("[]", "{}", '"'))
+    """JSON with braces for lists, names without quotes, and Booleans in capitals, as C has them."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return json.dumps(value).translate(str.maketrans("[]", "{}", '"'))
