@@ -94,6 +94,10 @@ class Executor(ABC):
             gone, and CorpusError, BackendError, WorkerError or what else ends the run. One that waits can be cancelled.
         """
 
+    def prepared(self, tasks: Iterable[Work]) -> Iterable[Work]:
+        """What to submit of these: themselves, or blocks in the place of cases to be made."""
+        return tasks
+
     def check(self) -> None:  # noqa: B027 - most have nothing to look at
         """Raise where no more outcomes will come; called now and then while one is waited for."""
 
@@ -193,7 +197,8 @@ class _Window:
     """
 
     def __init__(self, executor: Executor, tasks: Iterable[Work], wants: Callable[[Work], bool]) -> None:
-        self._executor, self._wants, self._tasks = executor, wants, filter(wants, tasks)
+        self._executor, self._wants = executor, wants
+        self._tasks = filter(wants, executor.prepared(filter(wants, tasks)))
         self._window: deque[_OpenTask] = deque()
         self._waiting: deque[_OpenTask] = deque()  # blocks that are made and not submitted, some told before that
         self._finished: SimpleQueue[_OpenTask] = SimpleQueue()
@@ -342,6 +347,18 @@ class InProcess(Executor):
     @property
     def most_open(self) -> int:
         return 1
+
+    def prepared(self, tasks: Iterable[Work]) -> Iterator[Work]:
+        """Cases are made when the first of them is wanted; there is no other process to pack them for."""
+        watch = Stopwatch()
+        for task in tasks:
+            if not isinstance(task, CaseMaking):
+                yield task
+                continue
+            with watch(Part.MAKE):
+                blocks = list(task.blocks())
+            self.costs.add(task.phase, task.operator, watch.taken())
+            yield from blocks
 
     def submit(self, task: Work) -> Future[WorkOutcome]:
         future: Future[WorkOutcome] = Future()

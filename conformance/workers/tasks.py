@@ -115,19 +115,24 @@ class CaseMaking(NamedTuple):
     size: int
 
     def made(self) -> MadeCases:
-        """The cases, cut into blocks."""
+        """The cases, cut into blocks and packed for another process."""
         watch = Stopwatch()
         with watch(Part.MAKE):
             blocks = tuple(PackedCases(len(cases), pickle.dumps(cases)) for cases in blocks_of(self.make(), self.size))
         return MadeCases(blocks, watch.seconds)
 
-    def blocks(self, made: MadeCases) -> Iterator[CaseBlock]:
-        """The blocks as tasks, each with a name of its own."""
-        left = sum(packed.size for packed in made.blocks)
-        for packed in made.blocks:
-            left -= packed.size
+    def blocks(self, made: MadeCases | None = None) -> Iterator[CaseBlock]:
+        """The blocks as tasks, each with a name of its own; as another process made them, or made here."""
+        parts: list[tuple[int, Callable[[], Iterable[Case]]]]
+        if made is None:
+            parts = [(len(cases), partial(iter, cases)) for cases in blocks_of(self.make(), self.size)]
+        else:
+            parts = [(packed.size, partial(pickle.loads, packed.content)) for packed in made.blocks]
+        left = sum(size for size, _ in parts)
+        for size, make in parts:
+            left -= size
             name = f"{self.name}, all but {left}" if left else self.name
-            yield CaseBlock(name, self.phase, packed.size, partial(pickle.loads, packed.content), self.operator)
+            yield CaseBlock(name, self.phase, size, make, self.operator)
 
     def __str__(self) -> str:
         return repr(self.name)

@@ -32,7 +32,7 @@ from dml_conformance.spec.registry import operators
 PUBLISHED = sorted(path for path in (SHARED / "spec-pages").glob("*.*") if path.name != "README.md")
 WORDS = {"ru-RU": "ЗНАЧЕНИЕМ", "zh-TW": "數值", "zh-CN": "数值", "ja-JP": "値", "it-IT": "valore"}
 TYPES = [data_type.name for data_type in DataType if data_type is not DataType.UNKNOWN]
-NUMBER = re.compile(r"(?<![\w.])\d+(?!\d|[._]\d)")
+NUMBER = re.compile(r"(?<![\w.])\d+(?!\d|[._]\d)(?![^<>]*>)")
 TYPE = re.compile(r"(?<![A-Z])(?:FLOAT|U?INT)\d+\b(?:\s*[,，、]\s*)?")
 
 own_pages = pytest.mark.parametrize("path", OWN_PAGES, ids=lambda path: path.name)

@@ -22,7 +22,7 @@ def tasks_left(engine: Engine) -> Iterator[Task]:
     for."""
     for stage in engine.stages():
         for work in filter(engine.wants, stage):
-            tasks = work.blocks(work.made()) if isinstance(work, CaseMaking) else (work,)
+            tasks = work.blocks() if isinstance(work, CaseMaking) else (work,)
             yield from filter(engine.wants, tasks)
 
 
