@@ -126,10 +126,9 @@ def certify(
     """Certify a backend against the specification.
 
     Without --operator all operators that the backend claims are certified, without --level or --all-levels at the
-    highest level that it claims. Of several levels every case
-    is executed at the newest; where something changes for an operator it is decided, and a sample executed; at the
-    others decisions are sampled. Exit code 0: conformant; 1: not conformant; 2: wrong usage; 3: the run is incomplete
-    or broken.
+    highest level that it claims. Of several levels every case is executed at the newest; where something changes for an
+    operator it is decided, and a sample executed; elsewhere decisions are sampled. Exit code 0: conformant; 1: not
+    conformant; 2: wrong usage; 3: the run is incomplete or broken.
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
