@@ -12,7 +12,7 @@ from places import SHARED, TESTS
 from dml_conformance.documents.check import check_pages
 from dml_conformance.documents.check.model import PageFinding
 from dml_conformance.documents.read import Page, parse_page
-from dml_conformance.documents.read.model import Place
+from dml_conformance.documents.read.model import CodeBlock, Place
 
 OWN = TESTS / "pages"
 OWN_PAGES = sorted(path for path in OWN.iterdir() if path.name != "README.md")
@@ -58,7 +58,7 @@ def placed(part: Any) -> Iterator[tuple[str, str, Place]]:
         texts = (getattr(part, name, None) for name in ("name", "fragment", "text"))
         text = next((text for text in texts if isinstance(text, str)), None)
         if place is not None and text is not None:
-            yield type(part).__name__, text.lstrip(), place
+            yield type(part).__name__, text.lstrip() if isinstance(part, CodeBlock) else text, place
         inner: Iterable[Any] = (getattr(part, name) for name in part.__struct_fields__)
     else:
         inner = part.values() if isinstance(part, dict) else part if isinstance(part, tuple) else ()
