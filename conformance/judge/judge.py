@@ -320,13 +320,11 @@ class Judge:
         """
         if pending.case.timed:
             return self._execute_timed(pending)
-        lost = tally_of(self.backend)
+        before = tally_of(self.backend)
         judged = self._execute(pending)
-        if (
-            judged.rule in _OF_LAYOUT
-            and judged.verdict in (Verdict.FAIL, Verdict.CRASH)
-            and (tally_of(self.backend) == lost and pending.needed <= MOST_REBOUND and self.fails_packed(pending))
-        ):
+        is_wrong = judged.verdict in (Verdict.FAIL, Verdict.CRASH) and judged.rule in _OF_LAYOUT
+        is_cheap = pending.needed <= MOST_REBOUND and tally_of(self.backend) == before
+        if is_wrong and is_cheap and self.fails_packed(pending):
             judged = judged._replace(rule=f"{pending.case.operator}.values")
         is_beside = judged.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
         if judged.verdict is not Verdict.FAIL or is_beside or pending.needed > MOST_REBOUND:

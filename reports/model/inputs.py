@@ -34,13 +34,19 @@ def input_lines(case_json: Mapping[str, Any], place: tuple[int, ...] = ()) -> li
     try:
         case = Case.from_json(dict(case_json))
         slots = inputs(case.desc)
-        if sum(buffer_size(slot.tensor) for slot in slots) > MOST_BYTES:
+        if sum(_bytes_made(slot) for slot in slots) > MOST_BYTES:
             return []
         contents = materialize(case)
         sizes = {slot.tensor.sizes for slot in outputs(case.desc)}
         return [line for slot in slots for line in _lines(slot, contents[slot.key], place, slot.tensor.sizes in sizes)]
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return []
+
+
+def _bytes_made(slot: Slot) -> int:
+    """Bytes that are made to look at an input; where two elements share one, these are taken apart."""
+    is_taken_apart = slot.tensor.data_type.shares_bytes
+    return buffer_size(slot.tensor) + (slot.tensor.element_count if is_taken_apart else 0)
 
 
 def _lines(slot: Slot, content: Any, place: tuple[int, ...], is_alike: bool) -> Iterator[str]:
@@ -51,7 +57,7 @@ def _lines(slot: Slot, content: Any, place: tuple[int, ...], is_alike: bool) -> 
         yield f"{slot.name} = {_array(elements.reshape(-1), slot)}{shape}"
         return
     sizes = " by ".join(map(str, tensor.sizes))
-    yield f"{slot.name}, {sizes}, begins with {_array(elements.reshape(-1)[:FIRST], slot)}"
+    yield f"{slot.name}, {sizes}, begins with {_array(elements.flat[:FIRST], slot)}"
     if is_alike and any(place):
         at = ", ".join(map(str, place))
         yield f"{slot.name}[{at}] = {_array(elements[place].reshape(1), slot)}"

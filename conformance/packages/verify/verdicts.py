@@ -212,11 +212,10 @@ class VerdictCheck:
         if verdict not in _AFTER_EXECUTION:
             wrong("verdict", expected(f"one of {', '.join(_AFTER_EXECUTION)}", verdict))
             return
-        allowed = {pending.rule}
+        allowed, stated = {pending.rule}, execution_rules(record.operator, pending.case.level)
         if verdict in NOT_CONFORMANT:
-            allowed.add(f"{record.operator}.values")
+            allowed |= {f"{record.operator}.values"}.intersection(stated)
         if verdict is Verdict.FAIL:
-            stated = execution_rules(record.operator, pending.case.level)
             allowed |= {OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING} | {f"{record.operator}.accuracy"}.intersection(stated)
         if record.rule not in allowed:
             wrong("rule", expected(pending.rule, record.rule))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,19 @@ def test_of_a_case_that_cannot_be_read_no_input_is_shown(change: dict[str, Any])
 def test_data_too_large_to_be_made_for_a_line_is_not() -> None:
     case = Case.of(copying((2**20,)), HIGHEST, {"input_tensor": Recipe("ramp")}, rule=VALUES)
     assert not input_lines(case.to_json())
+
+
+@pytest.mark.parametrize("data_type", [DataType.FLOAT32, DataType.UINT4])
+def test_an_input_that_repeats_a_few_bytes_is_not_laid_out(data_type: DataType) -> None:
+    """As the largest cases have them: one row that stands for many."""
+    tensor = TensorDesc.of(data_type, (2**12, 2**12), (0, 1))
+    case = Case.of(copying((2,), input_tensor=tensor), HIGHEST, {"input_tensor": Recipe("ramp")})
+    tracemalloc.start()
+    lines = input_lines({**case.to_json(), "data": {"InputTensor": {"pattern": "ramp"}}})
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**22
+    assert len(lines) == (data_type is DataType.FLOAT32)
 
 
 def test_an_element_that_was_never_written_is_told_as_that() -> None:
