@@ -162,7 +162,8 @@ def _of_variant(desc: OperatorDesc, variant: str, table: Table) -> Iterator[Any]
     if not variant:
         yield desc
         return
-    function = int(enumeration("DML_REDUCE_FUNCTION")[variant])
+    functions = next(field.kind.name for field in desc.fields if field.name == "Function")
+    function = int(enumeration(functions)[variant])
     of_function = msgspec.structs.replace(desc, function=function)
     yield of_function
     for slot in outputs(of_function):
