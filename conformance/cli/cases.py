@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import click
 import msgspec
 
+from dml_conformance.conformance.campaign.plan import moved
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, is_model
 from dml_conformance.conformance.exchange.failures import check_data
 from dml_conformance.reports.model.encoded import EncodedRecord
@@ -56,6 +57,10 @@ class NamedCase:
     reading: Reading | None = None
     accuracy: str = DIRECTML.name
 
+    def at(self, level: Level) -> NamedCase:
+        """The case at a level, where it may be valid or not."""
+        return self if self.case.level is level else replace(self, case=moved(self.case, level), record=None)
+
 
 def read_cases(argument: str, level: Level | None = None) -> list[NamedCase]:
     """The cases that one argument names.
@@ -65,11 +70,17 @@ def read_cases(argument: str, level: Level | None = None) -> list[NamedCase]:
             input; `RESULTS#ID`, a case of a results file, of a folder that holds one or of a package, by the beginning
             of its digest (8 digits or more) or by its number; `RESULTS` alone: the smallest failing case of each kind,
             operator and rule.
-        level: for the operators of a model, in place of the one that it says.
+        level: to judge them at, in place of their own. One that was judged at another is held against no record then.
 
     Raises:
         FormError, ModelError, StoreError, OSError: it is none of these, or cannot be read; the message names it.
     """
+    found = _read_cases(argument, level)
+    return found if level is None else [one.at(level) for one in found]
+
+
+def _read_cases(argument: str, level: Level | None) -> list[NamedCase]:
+    """As `read_cases`; a model is read at the level, the others at their own."""
     if argument.lstrip().startswith(("{", "[")):
         return _from_json(argument.encode(), "CASE", Path(), level)
     if argument == "-":

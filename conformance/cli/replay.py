@@ -31,7 +31,7 @@ from dml_conformance.spec.validator import Reading
 @click.command()
 @click.argument("cases", metavar="CASE...", nargs=-1, required=True)
 @click.option("--backend", "backend_name", required=True, metavar="NAME", help="As for certify.")
-@click.option("--level", type=LEVEL, help="Feature level for the operators of a model, in place of its own.")
+@click.option("--level", type=LEVEL, help="Feature level to judge the cases at, in place of their own.")
 @click.option(
     "--spec",
     type=click.Choice([str(reading) for reading in Reading]),

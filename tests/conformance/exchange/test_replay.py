@@ -23,9 +23,9 @@ from dml_conformance.reports.store.results import StoreWriter
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.forms import FormError
-from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.spec.validator import Reading
+from dml_conformance.spec.validator import Outcome, Reading
 
 
 def tile(repeats: int = 2, seed: int = 0) -> Case:
@@ -171,6 +171,18 @@ def test_a_file_may_have_a_number_sign_in_its_name(tmp_path: Path) -> None:
     file = tmp_path / "case #2.json"
     file.write_bytes(msgspec.json.encode(tile().to_json()))
     assert read_cases(str(file))[0].case.digest == tile().digest
+
+
+def test_at_another_level_a_case_is_decided_anew(results: Path, tmp_path: Path) -> None:
+    file = tmp_path / "case.json"
+    file.write_bytes(msgspec.json.encode(tile().to_json()))
+    for name in (json.dumps(tile().to_json()), str(file), f"{results}#2"):
+        (valid,), (refused,) = read_cases(name, Level.L4_0), read_cases(name, Level.L1_0)
+        assert (valid.case.level, valid.case.outcome, valid.record) == (Level.L4_0, Outcome.ACCEPT, None)
+        assert (refused.case.level, refused.case.outcome) == (Level.L1_0, Outcome.REJECT)
+        assert read_cases(name, HIGHEST) == read_cases(name)
+    judged = call(str(file), "--backend", "reference", "--level", "1_0", "--format", "json")
+    assert json.loads(judged.output)[0]["record"]["expected"] == "REJECT"
 
 
 def test_the_recorded_reading_counts(tmp_path: Path) -> None:
