@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -238,7 +238,6 @@ def describe_sweep(
     headers: Sequence[Header],
     digests: Sequence[str],
     shard: Shard,
-    workers: Mapping[str, str] | None = None,
 ) -> Campaign:
     """What judging corpora on a backend is about, before its first record.
 
@@ -248,7 +247,6 @@ def describe_sweep(
         headers: of the corpora; at least one.
         digests: of their lines, as far as they are known.
         shard: which part of them is run.
-        workers: what else the environment has to tell of those that judge.
     """
     if shard == WHOLE and len({header.shard for header in headers}) == 1:
         shard = Shard(*headers[0].shard)  # that they were made as
@@ -261,9 +259,7 @@ def describe_sweep(
         seed=headers[0].seed,
         spec=setup.reading,
         accuracy=setup.profile.name,
-        environment=environment()
-        | dict(workers or {})
-        | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
+        environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )
 

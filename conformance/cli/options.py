@@ -69,17 +69,6 @@ def _devices(text: str) -> tuple[int, ...]:
     return found
 
 
-def _resource(text: str) -> tuple[str, float]:
-    name, equals, number = text.partition("=")
-    try:
-        amount = float(number) if equals else 1.0
-    except ValueError:
-        amount = 0.0
-    if not name.strip() or not 0 < amount < float("inf"):
-        raise ValueError(f"expected a resource of workers such as cuda or cuda=2, found {text!r}")
-    return name.strip(), amount
-
-
 PATH = click.Path(path_type=Path)
 LEVEL = ParsedType("level", later("spec.levels:Level.parse"), _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
 # `GATHER` or `DML_OPERATOR_GATHER`, in any case.
@@ -87,7 +76,6 @@ OPERATOR = ParsedType("operator", _operator, later("spec.registry:operators"))
 SHARD = ParsedType("shard", later("conformance.exchange.corpus:Shard.parse"))  # one of several parts: `3/16`
 SIZE = ParsedType("size", later("backends.processes.limits:parse_size"))  # an amount of memory, `4GiB`, in bytes
 DEVICES = ParsedType("devices", _devices)  # numbers of devices, `0,2`, each once; `all` is none in particular
-RESOURCE = ParsedType("resource", _resource)  # what a cluster's worker was started with: `cuda`, which is `cuda=1`
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:

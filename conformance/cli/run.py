@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -30,13 +29,11 @@ from dml_conformance.conformance.cli.campaigns import (
     run_options,
     tell_losses,
 )
-from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import DEVICES, PATH, RESOURCE, SHARD
+from dml_conformance.conformance.cli.options import DEVICES, PATH, SHARD
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, CorpusReader, Shard, check_corpus
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, open_corpus
 from dml_conformance.conformance.judge.blame import SettledStream
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
-from dml_conformance.conformance.workers.cluster import Cluster
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.model.encoded import EncodedRecord
@@ -47,7 +44,7 @@ from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.views.console import Progress, Steps
 
 # Parameters that the results do not depend on, or that are part of the campaign.
-_NOT_OF_THE_RUN = ("corpora", "devices", "scheduler", "resources")
+_NOT_OF_THE_RUN = ("corpora", "devices")
 
 
 @click.command()
@@ -66,19 +63,6 @@ _NOT_OF_THE_RUN = ("corpora", "devices", "scheduler", "resources")
     metavar="all|0,1,...",
     help="Devices of the backend, among which the processes are spread; such as all with torch:cuda.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Judge on the workers of this Dask scheduler, such as tcp://host:8786, instead of on this machine.",
-)
-@click.option(
-    "--resource",
-    "resources",
-    multiple=True,
-    type=RESOURCE,
-    metavar="NAME[=AMOUNT]",
-    help="Of the scheduler's workers only those that were started with this, such as cuda or cuda=2. Repeatable.",
-)
 @click.option("--shard", metavar="I/N", type=SHARD, help="Only part I of N of the cases, such as 3/16.")
 @click.option("--one-by-one", is_flag=True, help="Execute every case alone, also on a backend that takes batches.")
 @run_options(
@@ -90,8 +74,6 @@ def run(
     corpora: tuple[Path, ...],
     backend_names: tuple[str, ...],
     devices: tuple[int, ...] | None,
-    scheduler: str | None,
-    resources: tuple[tuple[str, float], ...],
     shard: Shard | None,
     one_by_one: bool,
     given: RunOptions,
@@ -104,7 +86,7 @@ def run(
     conformant; 2: wrong usage, or a corpus that is damaged, edited or of another release; 3: the run is incomplete or
     broken.
     """
-    _check_usage(corpora, backend_names, devices, scheduler, resources, given, folder)
+    _check_usage(corpora, backend_names, devices, given, folder)
     part = shard or WHOLE
     waivers = given.waivers
     setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, profile=given.profile)
@@ -112,15 +94,12 @@ def run(
     if devices is not None:
         setup = dataclasses.replace(setup, places=places_on(backend_names, devices_of(backend_names), devices))
     with ExitStack() as stack:
-        executor = _executor(setup, scheduler, dict(resources), given)
+        executor = _executor(setup, given)
         stack.callback(executor.close)
         backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
         headers = [reader.header for reader in readers]
-        campaigns = [
-            describe_sweep(capabilities, setup, headers, digests, part, executor.environment)
-            for capabilities in backends
-        ]
+        campaigns = [describe_sweep(capabilities, setup, headers, digests, part) for capabilities in backends]
         outputs: list[OutputFolder] = []
         if folder is None:
             targets = [SweepTarget(campaign) for campaign in campaigns]
@@ -163,8 +142,6 @@ def _check_usage(
     corpora: tuple[Path, ...],
     backend_names: tuple[str, ...],
     devices: tuple[int, ...] | None,
-    scheduler: str | None,
-    resources: tuple[tuple[str, float], ...],
     given: RunOptions,
     folder: Path | None,
 ) -> None:
@@ -175,18 +152,12 @@ def _check_usage(
             raise click.UsageError(f"{what} {repeated[0]} is given twice.")
     if given.limits is None and devices is not None:
         raise click.UsageError("--devices and --in-process exclude each other; give one of them.")
-    if scheduler is not None and (given.limits is None or given.workers is not None or devices is not None):
-        raise click.UsageError("--scheduler excludes --workers, --devices and --in-process.")
-    if resources and scheduler is None:
-        raise click.UsageError("--resource is of the workers of a --scheduler; give both.")
     if given.resume and folder is None:
         raise click.UsageError("--resume is about a run with --out; give that too.")
 
 
-def _executor(setup: JudgeSetup, scheduler: str | None, resources: Mapping[str, float], given: RunOptions) -> Executor:
-    """What has the cases judged: a cluster, this process, or others of this machine."""
-    if scheduler is not None:
-        return Cluster(setup, scheduler, resources, tell=partial(echo, err=True))
+def _executor(setup: JudgeSetup, given: RunOptions) -> Executor:
+    """What has the cases judged: this process, or others of this machine."""
     if given.limits is None:
         return InProcess(setup.judges(), one_by_one=setup.one_by_one)
     return Workers(setup, given.workers or len(setup.places) or 1)

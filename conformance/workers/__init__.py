@@ -1,4 +1,4 @@
-"""Tasks of a campaign and whatever judges them: this process, others of this machine, or those of a cluster."""
+"""Tasks of a campaign and whatever judges them: this process, or others of this machine."""
 
 from dml_conformance.conformance.workers.devices import devices_of, places_on
 from dml_conformance.conformance.workers.workers import Workers

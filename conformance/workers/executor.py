@@ -1,5 +1,5 @@
 """The one way to have tasks judged: a task is submitted, and its outcome comes; where the process that was at it is
-lost, it is submitted again. Who judges is an implementation: this process, others of this machine, a cluster's.
+lost, it is submitted again. Who judges is an implementation: this process, or others of this machine.
 
 Outcomes come in any order and are told in that of the tasks. So what comes out does not depend on how many processes
 there are, nor on how many of them were lost; and no task holds up the others, however long it takes.
@@ -61,14 +61,12 @@ class Executor(ABC):
 
     Attributes:
         losses: how many processes that judge were lost, by how they ended.
-        environment: of those that judge, where it is not that of this process; for the certificate.
         costs: of the tasks that were told.
     """
 
     def __init__(self, backends: Sequence[str]) -> None:
         self.backends = backends
         self.losses: Counter[str] = Counter()
-        self.environment: dict[str, str] = {}
         self.costs = Costs()
 
     @abstractmethod
@@ -97,9 +95,6 @@ class Executor(ABC):
     def prepared(self, tasks: Iterable[Work]) -> Iterable[Work]:
         """What to submit of these: themselves, or blocks in the place of cases to be made."""
         return tasks
-
-    def check(self) -> None:  # noqa: B027 - most have nothing to look at
-        """Raise where no more outcomes will come; called now and then while one is waited for."""
 
     @abstractmethod
     def close(self) -> None:
@@ -287,7 +282,6 @@ class _Window:
         try:
             opened = self._finished.get(timeout=LONGEST_WAIT)
         except Empty:
-            self._executor.check()
             return
         self._open -= opened.weight
         if opened.outcome.cancelled() or opened.submitted is None:

@@ -508,14 +508,14 @@ def test_exit_codes_of_commands_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 BAD_INPUT = (
     "backends.directml.errors:DirectmlError backends.loading:BackendError conformance.exchange.corpus:CorpusError "
     "conformance.packages.profiles:ProfileError conformance.packages.toml:TomlError "
-    "conformance.packages.waivers:WaiverError conformance.workers.cluster:ClusterError "
+    "conformance.packages.waivers:WaiverError "
     "documents.read.model:PageError reports.views.certificate:CertificateError reports.history.database:HistoryError "
     "reports.package:PackageError reports.package.signature:KeyFileError reports.store.resuming:ResumeError "
     "reports.store.results:StoreError reports.output.folder:OutputError spec.forms:FormError "
     "spec.model_files:ModelError"
 )
 BROKEN = (
-    "conformance.audit.audit:AuditError conformance.workers.cluster:ClusterLost "
+    "conformance.audit.audit:AuditError "
     "conformance.workers.setup:WorkerError reports.store.results:StoreWriteError reports.output.folder:WriteError"
 )
 
