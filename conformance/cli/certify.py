@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dml_conformance.backends.processes.backend import opened
-from dml_conformance.conformance.campaign.budget import BUDGETS
+from dml_conformance.conformance.campaign.budget import BUDGETS, Budget
 from dml_conformance.conformance.campaign.driver import certify as run_campaign
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
@@ -44,6 +44,7 @@ from dml_conformance.reports.output.folder import KNOWN, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.package import PACKAGE_FILES, SUFFIX
 from dml_conformance.reports.package.forms import Stated
+from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators as all_operators
 
@@ -81,6 +82,7 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
     help="How much is tried.",
 )
 @click.option("--cases", type=click.IntRange(min=0), help="Number of sweep cases in all, in place of the budget's.")
+@click.option("--no-throughput", is_flag=True, help="Time nothing.")
 @seed_option("search and sweep")
 @click.option(
     "--failures",
@@ -114,6 +116,7 @@ def certify(
     operators: tuple[str, ...],
     budget_name: str,
     cases: int | None,
+    no_throughput: bool,
     seed: int,
     failures_folder: Path | None,
     given: RunOptions,
@@ -132,16 +135,15 @@ def certify(
     """
     if levels and all_levels:
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
-    _check_package_options(package, cases, failures_folder, {"--statement": statement_file, "--sign-key": sign_key})
+    excluded = {"--cases": cases, "--failures": failures_folder, "--no-throughput": no_throughput or None}
+    _check_package_options(package, excluded, {"--statement": statement_file, "--sign-key": sign_key})
     saved = [] if failures_folder is None else read_failures(failures_folder)
-    waivers = given.waivers
+    waivers, profile = given.waivers, None if profile_name is None else ClaimsProfile(profile_name)
     with (
         given.output(folder, (*KNOWN, *PACKAGE_FILES)) as output,
         opened(backend_name, given.limits) as backend,
     ):
-        claims = backend.capabilities()
-        if profile_name is not None:
-            claims = narrowed(claims, ClaimsProfile(profile_name))
+        claims = backend.capabilities() if profile is None else narrowed(backend.capabilities(), profile)
         judge = Judge(
             backend,
             backend_name,
@@ -152,43 +154,57 @@ def certify(
             profile=given.profile,
         )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
-        budget = BUDGETS[budget_name] if cases is None else replace(BUDGETS[budget_name], sweep_total=cases)
-        names, unclaimed = _chosen(operators, judge.capabilities.operators)
-        engine = Engine(judge, names, chosen, budget, seed, saved, every_level=every_level, unclaimed=unclaimed)
+        budget = _budget(budget_name, cases, no_throughput)
+        engine = _engine(judge, operators, chosen, budget, seed, saved, every_level=every_level)
         summary = finished_summary(output, describe_campaign(engine))
         if summary is not None and package:
             complete_archive(folder)
         if summary is None:
-            held_to = None
-            if package:
-                held_to = widest(claims) if profile_name is None else ClaimsProfile(profile_name)
+            held_to = (profile or widest(claims)) if package else None
             reports = _reports(output, backend_name, held_to, statement_file, sign_key, given)
             summary = _run(engine, reports, given)
             waivers.check_used()
     end({backend_name: (summary, str(folder))}, f"Package: {folder}{SUFFIX}" if package else "")
 
 
-def _chosen(asked: Sequence[str], claimed: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """The operators that are certified, and how many more there are that a backend does not claim.
+def _engine(
+    judge: Judge,
+    asked: Sequence[str],
+    levels: Sequence[Level],
+    budget: Budget,
+    seed: int,
+    saved: Sequence[Case],
+    *,
+    every_level: bool,
+) -> Engine:
+    """What runs the campaign.
 
-    Those that are asked for; if there are none, those that are claimed; if there are none, all.
+    Its operators are those that are asked for; if there are none, those that are claimed; if there are none, all.
     """
-    if asked or not claimed:
-        return tuple(dict.fromkeys(asked)) or tuple(all_operators()), 0
-    names = tuple(name for name in all_operators() if name in claimed)
-    return names, len(all_operators()) - len(names)
+    claimed = judge.capabilities.operators
+    names, unclaimed = tuple(dict.fromkeys(asked)) or tuple(all_operators()), 0
+    if claimed and not asked:
+        names = tuple(name for name in names if name in claimed)
+        unclaimed = len(all_operators()) - len(names)
+    return Engine(judge, names, levels, budget, seed, saved, every_level=every_level, unclaimed=unclaimed)
+
+
+def _budget(name: str, cases: int | None, no_throughput: bool) -> Budget:
+    """A budget, with another number of sweep cases or without throughput where that is asked for."""
+    budget = replace(BUDGETS[name], sweep_total=cases)
+    return replace(budget, timed_types=0, timed_types_of_siblings=0) if no_throughput else budget
 
 
 def _check_package_options(
-    package: bool, cases: int | None, failures_folder: Path | None, of_packages: dict[str, Path | None]
+    package: bool, excluded: Mapping[str, object | None], of_packages: Mapping[str, Path | None]
 ) -> None:
     """Raise UsageError for options that a package leaves no room for, or that only a package has."""
-    if package and cases is not None:
-        raise click.UsageError("--cases and --package exclude each other; a package holds the whole of its budget.")
-    if package and failures_folder is not None:
-        raise click.UsageError("--failures and --package exclude each other; a package holds the cases of its seed.")
-    for option, value in of_packages.items():
-        if value is not None and not package:
+    for option, value in (excluded if package else of_packages).items():
+        if value is not None and package:
+            raise click.UsageError(
+                f"{option} and --package exclude each other; a package is all of its budget and seed."
+            )
+        if value is not None:
             raise click.UsageError(f"{option} is about a package; give --package too.")
 
 

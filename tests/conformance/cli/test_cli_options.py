@@ -103,6 +103,16 @@ def test_certify(once: str, option: tuple[str, ...], exit_code: int, tmp_path: P
     assert certificate(out)["run"]["repeat"] == (1 if option else 2)
 
 
+@pytest.mark.parametrize(("option", "is_timed"), [((), True), (("--no-throughput",), False)])
+def test_throughput_can_be_left_out(option: tuple[str, ...], is_timed: bool, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["--in-process", "--backend", "reference", "--operator", "TILE", "--level", "6_4", "--budget", "quick"]
+    result = invoke("certify", *arguments, "--cases", "1", *option, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert bool(certificate(out)["throughput"]) is is_timed
+    assert ("Nothing was timed" in (out / "report.html").read_text(encoding="utf-8")) is not is_timed
+
+
 @pytest.mark.parametrize(("option", "exit_code"), [OUTCOMES[0], OUTCOMES[3]])
 def test_run(once: str, option: tuple[str, ...], exit_code: int, tmp_path: Path) -> None:
     corpus = str(tmp_path / "corpus.jsonl")

@@ -113,6 +113,7 @@ def test_a_sample_is_run_again() -> None:
         (("verify", "x", "--public-key", "none"), "none: cannot be read"),
         (("verify", "."), "no package: there is no manifest.json"),
         (("certify", "--backend", "reference", "--out", "o", "--package", "--cases", "3"), "exclude each other"),
+        (("certify", "--backend", "reference", "--out", "o", "--package", "--no-throughput"), "exclude each other"),
         (("certify", "--backend", "reference", "--out", "o", "--sign-key", "k"), "give --package too"),
         (("certify", "--backend", "reference", "--out", "o", "--statement", "k"), "give --package too"),
         (("certify", "--backend", "reference", "--out", "o", "--package", "--statement", "k"), "k: cannot be read"),
