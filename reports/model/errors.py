@@ -16,6 +16,10 @@ BINS_A_POWER = 4
 MOST = 0.999  # of the results
 LEAST_BIN = -5 * BINS_A_POWER  # smaller errors, and none at all, are counted here
 
+WITHOUT_ULP = (
+    "Of sums, products of matrices, and functions of what was rounded before, the part of the bound alone is known."
+)
+
 MOST_BIN = 1024 * BINS_A_POWER - 1  # larger errors are no numbers
 LARGEST_POWER = 1100  # of two, that an argument of any type may have; the least is this below 0
 
@@ -40,14 +44,17 @@ class Errors(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ErrorCounts:
-    """The errors of all results of an operator and data type."""
+    """The errors of all results of an operator and data type; `wrong` is how many are farther off than is right."""
 
     def __init__(self) -> None:
         self.largest = self.used = 0.0
+        self.wrong = 0
         self.bins: Counter[int] = Counter()
         self.magnitudes: dict[int, float] = {}
 
-    def add(self, errors: Errors) -> None:
+    def add(self, errors: Errors, wrong: int = 0) -> None:
+        """Count the errors of a case, so many of whose results are wrong."""
+        self.wrong += wrong
         self.largest, self.used = max(self.largest, errors.largest), max(self.used, errors.used)
         self.bins.update(dict(errors.bins))
         for power, largest in errors.magnitudes:

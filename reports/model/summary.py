@@ -404,7 +404,9 @@ class Summary(Consumer):
             coverage["layout"][record.layout, operator] += 1
             coverage["pattern"][record.pattern, operator] += 1
         if record.errors is not None:
-            self.errors.setdefault((record.operator, record.data_type), ErrorCounts()).add(record.errors)
+            self.errors.setdefault((record.operator, record.data_type), ErrorCounts()).add(
+                record.errors, record.difference_count
+            )
         if record.lost:
             self._lose(record.lost, record.losses_forgiven)
         if verdict is not Verdict.PASS:
@@ -651,10 +653,14 @@ class Summary(Consumer):
         return {phase: sums[phase,] for phase in Phase if (phase,) in sums}
 
     def least_accurate(self) -> list[tuple[str, str, ErrorCounts]]:
-        """Operators and data types with the errors of their results, the largest error first."""
+        """Operators and data types with the errors of their results, what needs most of its bound first."""
         place = {operator: i for i, operator in enumerate(self.campaign.operators)}
-        counted = [item for item in self.errors.items() if item[1].count]
-        found = sorted(counted, key=lambda item: (-item[1].largest, place[item[0][0]], item[0][1]))
+
+        def order(item: tuple[tuple[str, str], ErrorCounts]) -> tuple[float, float, int, str]:
+            (operator, data_type), errors = item
+            return -errors.used, -errors.largest, place[operator], data_type
+
+        found = sorted(self.errors.items(), key=order)
         return [(operator, data_type, errors) for (operator, data_type), errors in found]
 
     def not_claimed(self) -> Unclaimed:

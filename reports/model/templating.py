@@ -14,6 +14,7 @@ from dml_conformance.reports.model.text import (
     executed_texts,
     figure,
     level_ranges,
+    part_of_bound,
     share_of_copy,
 )
 
@@ -35,6 +36,7 @@ def environment(package: str, **options: Any) -> Environment:
         executed=executed_texts,
         figure=figure,
         one_line=one_line,
+        part_of_bound=part_of_bound,
         ranges=level_ranges,
         share_of_copy=share_of_copy,
     )

@@ -87,6 +87,11 @@ def figure(error: float) -> str:
     return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
 
 
+def part_of_bound(used: float) -> str:
+    """`40 %`; of what is far beyond it, or hardly needs any, no more than that."""
+    return "more than 1,000 %" if used > 10 else "less than 1 %" if 0 < used < 0.01 else f"{100 * used:.0f} %"
+
+
 def ulp_text(error: float) -> str:
     """`2.5 ULP`."""
     return f"{figure(error)} ULP"

@@ -24,6 +24,7 @@ from markupsafe import Markup, escape
 
 from dml_conformance.backends.foreign_text import one_line, printable
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN
+from dml_conformance.reports.model.errors import WITHOUT_ULP
 from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import Caveat, Record, Verdict
 from dml_conformance.reports.model.summary import CellVerdict, Summary, Test
@@ -133,6 +134,7 @@ def render(template: str, scripts: Iterable[str] = STATIC_SCRIPTS, **values: Any
             max_rows=MAX_ROWS,
             first_groups=FIRST_GROUPS,
             first_rows=FIRST_ROWS,
+            without_ulp=WITHOUT_ULP,
             plot=PANEL,
             style=Markup(_text("report.css")),  # noqa: S704 - this package's own files
             script=Markup(script),  # noqa: S704

@@ -364,10 +364,12 @@ class Accuracy(CertificateEntry, frozen=True, kw_only=True):
     Attributes:
         operator: `ELEMENT_WISE_EXP`.
         data_type: of the results.
-        results: how many; those that are finite where the exact value is.
+        results: how many; those that are finite where the exact value is. 0 where the part of the bound alone is known.
         largest_ulp: the largest error. Near the zeros of a function it says little, and an absolute bound counts.
         most_ulp: what 99.9 % of the results do not exceed; the end of an entry of `errors`, or the largest.
         errors: the histogram, from small errors to large ones.
+        of_the_bound: the largest part of what the bound allows beyond rounding: 1 is the last number that is right.
+        wrong: how many results are farther off than their bound allows.
     """
 
     operator: str
@@ -376,6 +378,8 @@ class Accuracy(CertificateEntry, frozen=True, kw_only=True):
     largest_ulp: Annotated[float, msgspec.Meta(ge=0)]
     most_ulp: Annotated[float, msgspec.Meta(ge=0)]
     errors: list[ErrorShare]
+    of_the_bound: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    wrong: Count = 0
 
 
 class LossCount(CertificateEntry, frozen=True, kw_only=True):
@@ -530,7 +534,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             ],
             failures=[_failure(group, campaign.levels) for group in summary.failure_groups(*FailureKind)],
             observed=_observed(summary),
-            accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items()) if errors.count],
+            accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items())],
             throughput=[_read_from(row, Speed, output_bytes=row.output_bytes) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=_losses(summary),
@@ -587,6 +591,8 @@ def _accuracy(operator: str, data_type: str, errors: ErrorCounts) -> Accuracy:
         largest_ulp=errors.largest,
         most_ulp=errors.most,
         errors=[ErrorShare(ulp=ulp, count=count) for ulp, count in errors.histogram().items()],
+        of_the_bound=errors.used,
+        wrong=errors.wrong,
     )
 
 

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.errors import WITHOUT_ULP
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import (
@@ -39,6 +40,7 @@ from dml_conformance.reports.model.text import (
     figure,
     largest_sizes,
     level_ranges,
+    part_of_bound,
     share_of_copy,
 )
 
@@ -369,19 +371,23 @@ def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
 
 
 def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:
-    """The operators and data types with the largest errors."""
+    """The operators and data types that need most of their bounds."""
     rows = summary.least_accurate()
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
-    for name in ("results", "largest ULP", "99.9 % within"):
+    for name in ("of the bound", "largest ULP", "99.9 % within", "results", "wrong"):
         table.add_column(name, justify="right", no_wrap=True)
     for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
-        figures = f"{errors.count:,}", figure(errors.largest), figure(errors.most)
+        known = (figure(errors.largest), figure(errors.most), f"{errors.count:,}") if errors.count else ("", "", "")
+        figures = part_of_bound(errors.used), *known, f"{errors.wrong:,}"
         table.add_row(_text(console, operator), _text(console, data_type), *figures)
-    parts: list[RenderableType] = [Text(f"Accuracy, largest errors first, profile {summary.campaign.accuracy}:"), table]
+    title = f"Accuracy, what needs most of its bound first, profile {summary.campaign.accuracy}:"
+    parts: list[RenderableType] = [Text(title), table]
+    if any(not errors.count for _, _, errors in rows[:SHOWN_INACCURATE]):
+        parts.append(Text(WITHOUT_ULP))
     if len(rows) > SHOWN_INACCURATE:
-        parts.append(Text(f"{len(rows) - SHOWN_INACCURATE} more with smaller errors are in the reports."))
+        parts.append(Text(f"{len(rows) - SHOWN_INACCURATE} more, which need less, are in the reports."))
     return parts
 
 

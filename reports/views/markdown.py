@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from dml_conformance.backends.foreign_text import one_line
+from dml_conformance.reports.model.errors import WITHOUT_ULP
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.summary import CellVerdict, FailureKind, Summary
 from dml_conformance.reports.model.templating import environment
@@ -67,6 +68,7 @@ def _parts() -> Any:
     )
     found.globals.update(
         verdicts=CellVerdict,
+        without_ulp=WITHOUT_ULP,
         between_epochs=BETWEEN_EPOCHS,
         max_line=MAX_LINE,
         shown_differences=SHOWN_DIFFERENCES,

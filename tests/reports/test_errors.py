@@ -18,8 +18,8 @@ from report_data import plain
 
 from dml_conformance.reports.history.database import setup_of
 from dml_conformance.reports.model.encoded import decode_records, encode_records
-from dml_conformance.reports.model.errors import LEAST_BIN, MOST, ErrorCounts, Errors, bin_end
-from dml_conformance.reports.model.records import Record
+from dml_conformance.reports.model.errors import LEAST_BIN, MOST, WITHOUT_ULP, ErrorCounts, Errors, bin_end
+from dml_conformance.reports.model.records import Record, Verdict
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.page.accuracy import (
     MAX_CURVES,
@@ -51,7 +51,7 @@ def arithmetic(operator: str = EXP, data_type: str = "FLOAT32", errors: Errors |
 
 SOME = (
     arithmetic(number=1),
-    arithmetic(errors=OTHER, number=2),
+    msgspec.structs.replace(arithmetic(errors=OTHER, number=2), verdict=Verdict.FAIL, difference_count=3),
     arithmetic(data_type="FLOAT16", errors=OTHER, number=3),
     arithmetic(SIN, errors=Errors(0.0, ((LEAST_BIN, 4),), ((5, 0.0),)), number=4),
     arithmetic(SIN, errors=None, number=5),
@@ -218,7 +218,7 @@ def section(page: str) -> str:
 def test_the_page_has_a_section_where_there_are_results_of_arithmetic() -> None:
     found = section(page_of(summary_of()))
     assert "profile <code>directml</code>" in found
-    for text in ("1,011", ">7<", ">2.83<", ">0<"):
+    for text in ("1,011", ">7<", ">2.83<", 'actual">3<'):
         assert text in found
     assert found.count('viewBox="0 0 300') == 2
     assert "FLOAT32 up to 7 ULP about 2^3" in found
@@ -319,7 +319,9 @@ def test_what_needs_most_of_its_bound_comes_first() -> None:
     chained = Errors(0.0, used=0.5)  # of what was rounded before, which has no errors
     summary = summary_of([arithmetic(errors=chained)])
     assert [(row.used, row.errors[0].count) for row in results_of(summary).rows] == [(0.5, 0)]
-    assert Certificate.of(summary).accuracy == summary.least_accurate() == []
+    (entry,) = Certificate.of(summary).accuracy
+    assert (entry.results, entry.of_the_bound, entry.wrong) == (0, 0.5, 0)
+    assert WITHOUT_ULP in report_data.printed(summary)
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
@@ -331,8 +333,9 @@ def test_markdown_console_and_files_for_servers_have_them_and_the_profile() -> N
     assert first == [(EXP, "FLOAT16"), (EXP, "FLOAT32"), (SIN, "FLOAT32")]
     text, shown = markdown(summary), report_data.printed(summary)
     assert "bounds of profile `precise`" in text
-    assert f"| {EXP} | FLOAT32 | 1,011 | 7 | 2.83 |" in text
-    assert re.search(rf"{EXP} +FLOAT32 +1,011 +7 +2.83", shown)
-    assert "Accuracy, largest errors first, profile precise:" in shown
+    assert f"| {EXP} | FLOAT32 | 0 % | 7 | 2.83 | 1,011 | 3 |" in text
+    assert re.search(rf"{EXP} +FLOAT32 +0 % +7 +2.83 +1,011 +3", shown)
+    assert "Accuracy, what needs most of its bound first, profile precise:" in shown
+    assert WITHOUT_ULP not in shown
     assert json.loads(ctrf_json(summary))["results"]["environment"]["extra"]["accuracy"] == "precise"
     assert b'<property name="accuracy" value="precise"' in junit_xml(summary)
