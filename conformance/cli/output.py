@@ -11,9 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.text import indented_json
@@ -39,6 +36,10 @@ def table_lines(
     headers: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 1, is_file: bool = False
 ) -> list[str]:
     """The lines of a table: as `print_table` prints it, or for a file, where a row is a line, without colours."""
+    from rich.console import Console  # which most commands never need
+    from rich.table import Table
+    from rich.text import Text
+
     terminal = Console(highlight=False, markup=False, emoji=False, color_system=None if is_file else "auto")
     if is_file or (not terminal.is_terminal and "COLUMNS" not in os.environ):
         terminal.width = _UNLIMITED

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dml_conformance.backends import BackendError, load_backend
 from dml_conformance.backends.base import Backend
+from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.limits import Limits, parse_size

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from dml_conformance.backends import load_backend
 from dml_conformance.backends.base import Backend, Capabilities
+from dml_conformance.backends.loading import load_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.judge.judge import REPEAT, Judge

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dml_conformance.backends import BackendError, known_backends, load_backend
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.loading import BackendError, known_backends, load_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category

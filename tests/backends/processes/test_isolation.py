@@ -24,8 +24,8 @@ from five_operators import TileDesc
 from gate_runs import run_gate
 from places import SUPPORT
 
-from dml_conformance.backends import BackendError, load_backend
 from dml_conformance.backends.base import Binding, Execution, Unsupported, takes_batches
+from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes import arena as arenas
 from dml_conformance.backends.processes import backend as isolated_backend
 from dml_conformance.backends.processes.arena import Arena, ArenaView
