@@ -85,5 +85,5 @@ class ErrorCounts:
 
 
 def bin_end(place: int) -> float:
-    """The largest error, in ULP, that a bin counts."""
-    return math.exp2(place / BINS_A_POWER)
+    """The largest error, in ULP, that a bin counts, to six digits: more are no use to a reader, and half of a table."""
+    return float(f"{math.exp2(place / BINS_A_POWER):.6g}")

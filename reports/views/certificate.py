@@ -23,6 +23,7 @@ from dml_conformance.reports.model.records import (
     Repeated,
     Sha256,
     Strength,
+    Throughput,
     Verdict,
 )
 from dml_conformance.reports.model.summary import (
@@ -187,13 +188,13 @@ class MatrixCell(CertificateEntry, frozen=True, kw_only=True):
         operator: `GATHER`.
         level: `3_0`.
         verdict: what its cases come to.
-        counts: its cases by verdict.
+        counts: its cases by verdict; those that none came to are left out.
     """
 
     operator: str
     level: LevelLabel
     verdict: CellVerdict
-    counts: VerdictCounts
+    counts: dict[Verdict, Count]
 
 
 class DecisionCount(CertificateEntry, frozen=True, kw_only=True):
@@ -515,7 +516,10 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             ),
             counts=VerdictCounts.of(summary.counts),
             executed=summary.executed_at(),
-            matrix=[_read_from(cell, MatrixCell, counts=VerdictCounts.of(cell.counts)) for cell in summary.matrix()],
+            matrix=[
+                _read_from(cell, MatrixCell, counts={verdict: n for verdict, n in cell.counts.items() if n})
+                for cell in summary.matrix()
+            ],
             rules=[_read_from(result, RuleResult) for result in summary.rule_results()],
             decisions=[
                 _entry(DecisionCount, rule=rule, expected=expected, answered=answered, verdict=verdict, count=count)
@@ -535,7 +539,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             failures=[_failure(group, campaign.levels) for group in summary.failure_groups(*FailureKind)],
             observed=_observed(summary),
             accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items())],
-            throughput=[_read_from(row, Speed, output_bytes=row.output_bytes) for row in summary.throughputs],
+            throughput=[_speed(row) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=_losses(summary),
             repeated=Repetitions(
@@ -581,6 +585,13 @@ def _observed(summary: Summary) -> list[UnspecifiedCount]:
         )
         for _, group in sorted(summary.observed.items())
     ]
+
+
+def _speed(row: Throughput) -> Speed:
+    """A measurement, to six digits: no clock has more."""
+    figures = ("median_seconds", "bytes_per_second", "copy_bytes_per_second", "fraction_of_copy")
+    brief = {name: float(f"{getattr(row, name):.6g}") for name in figures}
+    return _read_from(row, Speed, seconds=[float(f"{each:.6g}") for each in row.seconds], **brief)
 
 
 def _accuracy(operator: str, data_type: str, errors: ErrorCounts) -> Accuracy:
