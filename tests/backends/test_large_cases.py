@@ -25,7 +25,7 @@ from dml_conformance.backends.reference import (
     parts,
 )
 from dml_conformance.backends.reference.layout import as_numbers
-from dml_conformance.backends.reference.operators import cut_of
+from dml_conformance.backends.reference.operators import cut_of, pooling
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
@@ -124,6 +124,20 @@ def test_parts_hold_what_the_whole_holds(name: str) -> None:
                 assert np.array_equal(one, same[box])
         last = tuple(size - 1 for size in whole.values.shape)
         assert large.at(last).values == whole.at(last).values
+
+
+@pytest.mark.parametrize("name", ["MAX_POOLING1", "MAX_POOLING2"])
+def test_indices_of_windows_are_the_same_part_by_part(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for case in swept(name, 250):
+        read = case_memory(case, Placement()).put_inputs(materialize(case))
+        inputs = {attribute: memory.binding for attribute, memory in read.items()}
+        monkeypatch.setattr(pooling, "CHOSEN_TOGETHER", 1_000_000)
+        whole = expected_output(case.desc, inputs)
+        monkeypatch.setattr(pooling, "CHOSEN_TOGETHER", 3)
+        for key, part in expected_output(case.desc, inputs).items():
+            is_open = open_of(part)
+            assert is_open.tolist() == open_of(whole[key]).tolist()
+            assert part.values[~is_open].tolist() == whole[key].values[~is_open].tolist(), case.origin
 
 
 def records(backend: Any, cases: Iterator[Case]) -> list[Record]:

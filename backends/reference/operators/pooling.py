@@ -19,8 +19,11 @@ from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec import structures
 from dml_conformance.spec.accuracy import Profile
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Expectation, Mask, in_order, nans
+from dml_conformance.spec.expectation import Bits, Expectation, Mask, boxes, in_order, nans
 from dml_conformance.spec.operators._windows import FIRST
+
+# Windows that are looked at together. With fewer the image would be padded more often than that saves memory.
+CHOSEN_TOGETHER = 2**20
 
 
 class Greatest(NamedTuple):
@@ -69,22 +72,44 @@ def max_pooling(desc: structures.Pooling, arrays: Arrays) -> dict[str, Any]:
     bits, data_type, sizes = arrays["input_tensor"], desc.input_tensor.data_type, desc.output_tensor.sizes
     _, places = windows_seen(desc, bits.shape, sizes)
     inside = _inside(places, bits.shape[FIRST:])
-    elements = gathered(bits, places).reshape(*sizes, -1)
-    found = greatest(elements, inside, data_type)
-    nothing = ~inside.any(-1)
+    indexed = getattr(desc, "output_indices_tensor", None)
     results: dict[str, Any] = {}
     if data_type.is_float:
         results["output_tensor"] = partial(_greatest_numbers, as_numbers(bits, data_type), places, inside, sizes)
-    else:
-        values = np.take_along_axis(elements, found.place[..., None], -1)[..., 0]
-        results["output_tensor"] = Expectation(values, free=_anywhere(np.broadcast_to(nothing, sizes)))
-    if (indexed := getattr(desc, "output_indices_tensor", None)) is not None:
-        rows = np.arange(bits.size, dtype=np.uint64).reshape(bits.shape)
-        indices = np.take_along_axis(gathered(rows, places).reshape(*sizes, -1), found.place[..., None], -1)[..., 0]
-        free = np.take_along_axis(found.others, found.place[..., None], -1)[..., 0] | nothing
+        if indexed is None:
+            return results
+    values, indices, free = _chosen(bits, data_type, places, inside)
+    if not data_type.is_float:
+        nothing = np.broadcast_to(~inside.any(-1), sizes)
+        results["output_tensor"] = Expectation(values, free=_anywhere(nothing))
+    if indexed is not None:
         indices = as_bits(indices.astype(NUMBERS[indexed.data_type]), indexed)
         results["output_indices_tensor"] = Expectation(indices, free=_anywhere(free))
     return results
+
+
+def _chosen(bits: Bits, data_type: DataType, places: list[Array], inside: Mask) -> tuple[Bits, Array, Mask]:
+    """Of each window the greatest element, its index in the image, and whether that may be another.
+
+    Windows are looked at part by part: their elements, and what is found of them, take many times the image's memory.
+    """
+    sizes = (*bits.shape[:FIRST], *(len(place) for place in places))
+    values, indices, free = np.empty(sizes, bits.dtype), np.empty(sizes, np.uint64), np.empty(sizes, np.bool_)
+    windows = [place.shape[1] for place in places]
+    for box in boxes(sizes, CHOSEN_TOGETHER):
+        spans = box[FIRST:]
+        here = [place[span] for place, span in zip(places, spans, strict=True)]
+        counts = [span.stop - span.start for span in box]
+        elements = gathered(bits[box[:FIRST]], here).reshape(*counts, -1)
+        found = greatest(elements, inside[spans], data_type)
+        values[box], free[box] = (
+            np.take_along_axis(each, found.place[..., None], -1)[..., 0] for each in (elements, found.others)
+        )
+        free[box] |= ~inside[spans].any(-1)
+        of_window, along = np.unravel_index(found.place, windows), np.ogrid[box]
+        coordinates = [place[window, at] for place, window, at in zip(places, along[FIRST:], of_window, strict=True)]
+        indices[box] = np.ravel_multi_index((*along[:FIRST], *coordinates), bits.shape, mode="clip")
+    return values, indices, free
 
 
 def _anywhere(mask: Mask) -> Mask | None:
