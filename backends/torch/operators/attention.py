@@ -56,7 +56,7 @@ def attention(desc: Attention, tensors: Tensors) -> Tensors:
         )
     # Not by scaled_dot_product_attention: its fused kernels on CUDA take FLOAT32 apart into parts of which an infinite
     # one is a NaN, need aligned rows, and on the processor go astray where elements share memory.
-    keys, values = (part.repeat_interleave(heads // groups, 1) for part in (k, v))
+    keys, values = (part if groups == heads else part.repeat_interleave(heads // groups, 1) for part in (k, v))
     found = torch.softmax(q @ keys.mT * desc.scale + added, -1) @ values
     results = dict(zip(("output_tensor", *_PRESENT), (found.transpose(1, 2).flatten(2), k, v), strict=True))
     return {
