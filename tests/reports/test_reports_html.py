@@ -290,6 +290,12 @@ def test_differences_are_shown_with_rule_source_witness_and_command(page: Page, 
     assert any(text.startswith(f"GATHERrejectaccept{decision.count:,}") for _, text in page.all("tr"))
 
 
+def test_a_right_decision_is_not_red_where_the_outputs_differ(faulty: str) -> None:
+    pairs = re.findall(r'<td class="expected">(\w+)</td><td( class="actual")?>(\w+)</td>', faulty)
+    assert {bool(mark) for expected, mark, answered in pairs if expected == answered} == {False}
+    assert {bool(mark) for expected, mark, answered in pairs if expected != answered} == {True}
+
+
 def test_throughput_is_text_beside_its_bar(page: Page) -> None:
     rows = [text for _, text in page.all("tr")]
     widths, expected = [float(attributes["width"]) for attributes, _ in page.all("rect")], []
