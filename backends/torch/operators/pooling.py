@@ -37,7 +37,8 @@ def _first_greatest(desc: Pooling | PoolingGrad, source: Tensor, counts: Sequenc
     """
     rows = _in_rows(desc, source, counts, _least(source))
     spatial = source.shape[2:]
-    places = torch.arange(prod(spatial), device=source.device).reshape(1, 1, *spatial)
+    kind = torch.int32 if prod(spatial) < 2**31 else torch.int64  # there are as many as elements, several times
+    places = torch.arange(prod(spatial), device=source.device, dtype=kind).reshape(1, 1, *spatial)
     at = _in_rows(desc, places, counts, prod(spatial))
     most = rows.amax(2, keepdim=True)
     is_most = (rows == most) | (rows.isnan() & most.isnan()) if rows.is_floating_point() else rows == most
@@ -84,7 +85,7 @@ def max_pooling_grad(desc: PoolingGrad, tensors: Tensors) -> Tensors:
         return {"output_gradient_tensor": torch.empty_like(source)}
     _, places = _first_greatest(desc, source, counts)
     row = gradient.new_zeros((*source.shape[:2], prod(source.shape[2:]) + 1), dtype=torch.float32)
-    row.scatter_add_(2, places.flatten(2), gradient.float().flatten(2))  # behind the last what the padding gets
+    row.scatter_add_(2, places.flatten(2).long(), gradient.float().flatten(2))  # behind the last what the padding gets
     return {"output_gradient_tensor": row[..., :-1].reshape(source.shape).to(source.dtype)}
 
 
