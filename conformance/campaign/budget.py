@@ -135,7 +135,7 @@ _STANDARD = Budget(
     "standard",
     search=6,
     sweep=600,
-    large_bytes=16 * MIB,
+    large_bytes=4 * MIB,
     large_device_bytes=256 * MIB,
     repeats=7,
     reach=Reach.BITS_24,

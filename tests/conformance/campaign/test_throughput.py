@@ -159,7 +159,7 @@ def test_the_first_of_a_family_is_timed_with_a_type_of_each_width_and_its_siblin
     assert found == [(name, *each) for name in ("GATHER", "GATHER_ND") for each in three]
     assert {timing.sizes[-1] for timing in quick} == {BUDGETS["quick"].large_bytes}
     assert standard[-1][:2] == ("GATHER_ND1", DataType.FLOAT32)
-    assert [len(timing.sizes) for timing in standard] == [6, 1, 1, 6, 1, 1, 1]
+    assert [len(timing.sizes) for timing in standard] == [5, 1, 1, 5, 1, 1, 1]
     assert Counter(timing.operator for timing in full) == {"GATHER": 4, "GATHER_ND": 4, "GATHER_ND1": 3}
     assert {len(timing.sizes) for timing in full} == {7}
 
