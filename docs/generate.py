@@ -30,6 +30,7 @@ from dml_conformance.spec.divergences import Divergence, ValueDivergence, diverg
 from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS, TENSOR, TENSORS
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Role, Support
+from dml_conformance.spec.operators._fused import FUSED_ACTIVATIONS, FUSIBLE
 from dml_conformance.spec.registry import families, operators, rules
 from dml_conformance.spec.structures import union_type
 
@@ -120,9 +121,12 @@ def _operators_page() -> str:
     introduction = (
         "The operators that the suite judges, with the tables of their tensors. At a level the newest table at or "
         "below it holds; below the first one the operator does not exist. `dml-conformance operators --format json` "
-        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes."
+        "prints the same for programs, `dml-conformance spec diff 2_1 4_1` what a level changes. [Write a "
+        "backend](../how-to/write-a-backend.md#the-three-methods) says what Python has for each kind of field. "
+        "[Activations that can be fused](#activations-that-can-be-fused) stand at the end."
     )
-    return _page("Operators", introduction, "\n\n".join(_operator_section(spec) for _, spec in _specs()))
+    sections = (*(_operator_section(spec) for _, spec in _specs()), _fused_section())
+    return _page("Operators", introduction, "\n\n".join(sections))
 
 
 def _operator_section(spec: OperatorSpec) -> str:
@@ -131,6 +135,26 @@ def _operator_section(spec: OperatorSpec) -> str:
     what = f"`{spec.dml_name}` ({spec.type_value}), from level {spec.introduced_in} on: {spec.summary}."
     links = f"[Its page]({spec.source.url}); [its rules](rules.md#{spec.name.lower()})."
     return "\n\n".join((f"## {spec.name}", f"{what} {links}", f"    {spec.pseudocode}", fields, tables))
+
+
+def _fused_section() -> str:
+    """Which activations can be fused, and by which operators."""
+    specs = operators()
+    activations = _table(
+        ("activation", "from level"),
+        ((f"[`{name}`](#{name.lower()})", specs[name].introduced_in.label) for name in specs if name in FUSIBLE),
+    )
+    fusing = _table(
+        ("operator", "what it takes"),
+        (
+            (f"[`{spec.name}`](#{spec.name.lower()})", rule.statement)
+            for _, spec in _specs()
+            for rule in spec.rules
+            if rule.id == f"{spec.name}.fused-activation"
+        ),
+    )
+    source = f"[The page]({FUSED_ACTIVATIONS.url}) lists these activations."
+    return "\n\n".join(("## Activations that can be fused", source, activations, fusing))
 
 
 def _fields(spec: OperatorSpec) -> Iterator[tuple[str, str]]:

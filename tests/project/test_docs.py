@@ -30,6 +30,9 @@ import click
 import pytest
 from places import ROOT
 
+from dml_conformance.spec.field_kinds import EnumKind
+from dml_conformance.spec.registry import operators
+
 DOCS = ROOT / "docs"
 EXAMPLES = DOCS / "examples"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(page for page in DOCS.rglob("*.md") if EXAMPLES not in page.parents)]
@@ -109,6 +112,16 @@ def test_every_command_and_option_is_in_the_reference(generate: ModuleType) -> N
 def test_every_block_that_is_generated_is_asked_for(generate: ModuleType) -> None:
     asked = {match[2] for page in PAGES for match in generate.BLOCK.finditer(page.read_text(encoding="utf-8"))}
     assert asked == set(generate._blocks())
+
+
+def test_every_kind_of_field_is_explained() -> None:
+    page = (DOCS / "how-to" / "write-a-backend.md").read_text(encoding="utf-8")
+    table = page.partition("| kind in the reference |")[2].partition("\n\n")[0]
+    explained = {name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1:2][0])}
+    kinds = {field.kind for spec in operators().values() for field in spec.fields}
+    enumerations = {kind.name for kind in kinds if isinstance(kind, EnumKind)}
+    assert {kind.name for kind in kinds} - enumerations == explained - enumerations
+    assert explained & enumerations == {"DML_PADDING_MODE", "DML_TENSOR_DATA_TYPE"}
 
 
 # --- links --------------------------------------------------------------------------------------------------------
