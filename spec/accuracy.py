@@ -1,4 +1,4 @@
-"""How far from the exact value a result may be: bounds, and the profiles that exchange them.
+"""How far from the exact value a result may be: bounds, and the tolerances that exchange them.
 
 No page of DirectML states an accuracy (erratum ACCURACY-1), so each bound names what it rests on: Direct3D's rules on
 numbers, the tolerances of the WebNN tests, or what the real library was seen to do. A result is right where it lies
@@ -111,7 +111,7 @@ def computed_in_float32(bound: Bound) -> Bounds:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Tolerance:
     """A set of bounds that results are held to.
 
     Attributes:
@@ -142,17 +142,17 @@ class Profile:
         return precise[data_type] if self.is_precise and data_type in precise else stated[data_type]
 
 
-DIRECTML = Profile(
+DIRECTML = Tolerance(
     "directml",
     "whatever computes as well as DirectML itself does on Direct3D's floating-point rules",
     {DataType.FLOAT32: Subnormals.EITHER, DataType.FLOAT16: Subnormals.KEPT},
     cut=frozenset({DataType.FLOAT16}),
     stored=frozenset({DataType.FLOAT16}),
 )
-PRECISE = Profile(
+PRECISE = Tolerance(
     "precise",
     "what has a mathematical library of full precision, as processors and CUDA have",
     {DataType.FLOAT32: Subnormals.KEPT, DataType.FLOAT16: Subnormals.KEPT},
     is_precise=True,
 )
-PROFILES = {profile.name: profile for profile in (DIRECTML, PRECISE)}
+TOLERANCES = {tolerance.name: tolerance for tolerance in (DIRECTML, PRECISE)}

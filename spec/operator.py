@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.constraints import (
     RANKS_COMPARABLE,
     TYPES_COMPARABLE,
@@ -164,11 +164,11 @@ class OperatorSpec:
     primitives: tuple[str, ...] = ()
     in_own_type: bool = False
 
-    def bound(self, profile: Profile, data_type: DataType) -> str:
+    def bound(self, tolerance: Tolerance, data_type: DataType) -> str:
         """How far from the exact value the operations may be that results of a type are made of: "exact" for none."""
         is_rounded_after = data_type is DataType.FLOAT16 and not self.in_own_type
         computed_in = DataType.FLOAT32 if is_rounded_after else data_type
-        formulas = {name: PRIMITIVES[name].bound(profile, computed_in).formula for name in self.primitives}
+        formulas = {name: PRIMITIVES[name].bound(tolerance, computed_in).formula for name in self.primitives}
         one = len(formulas) == 1
         text = "; ".join(formula if one else f"{name} {formula}" for name, formula in formulas.items()) or "exact"
         return f"{text}; then rounded" if is_rounded_after and formulas else text

@@ -1,11 +1,11 @@
 """The primitive operations that operators are made of, and how far from the exact result of each its own may be.
 
 An operator's accuracy follows from its formula: `backends.reference.enclosure` adds to each operation of it what is
-stated here, once, by operation, by profile and by the type that it is computed in. Of what a bound leaves out:
+stated here, once, by operation, by tolerance and by the type that it is computed in. Of what a bound leaves out:
 
 - A result is also right unrounded, as in a fused multiply and add, and in wider steps where it is beyond the largest
   number of the type; there infinity is right as well.
-- A subnormal number, as an argument or as a result, may be taken for zero where the profile says so.
+- A subnormal number, as an argument or as a result, may be taken for zero where the tolerance says so.
 - A coefficient times expm1, softplus or tanh is one function with it: the error is in units of the product, and an
   absolute one is times the coefficient.
 - A sum of n terms, in any order and in any tree, has n - 1 additions. Each loses half a unit in the last place of its
@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, Profile, bounds, computed_in_float32
+from dml_conformance.spec.accuracy import EXACT, Bound, Bounds, Ground, Tolerance, bounds, computed_in_float32
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.sources import FLOATING_POINT_RULES, Source
 
@@ -40,11 +40,11 @@ class Primitive:
     Attributes:
         formula: of the result.
         stated: how far from the exact result of the arguments that it is given its result may be, by the type.
-        precise: the same in the precise profile.
+        precise: the same in the precise tolerance.
         keeps: whether a result that the type has is right alone, as where others are rounded to nearest or cut.
         least: no result is less.
         keeps_sign: whether no result has the other sign than the exact one.
-        by_reciprocal: whether it may be a product with a reciprocal, outside of the precise profile.
+        by_reciprocal: whether it may be a product with a reciprocal, outside of the precise tolerance.
         source: where the bound stands, if it is published.
     """
 
@@ -57,9 +57,9 @@ class Primitive:
     by_reciprocal: bool = False
     source: Source | None = None
 
-    def bound(self, profile: Profile, data_type: DataType) -> Bound:
+    def bound(self, tolerance: Tolerance, data_type: DataType) -> Bound:
         """How far off a result may be that is computed in a type."""
-        return profile.bound(self.stated, self.precise, data_type)
+        return tolerance.bound(self.stated, self.precise, data_type)
 
 
 def observed(absolute: float = 0.0, ulp: float = 1.0, argument: float = 0.0, overflow: float = 1.0) -> Bounds:

@@ -12,9 +12,9 @@ import msgspec
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS, FULL, FeatureSet
 from dml_conformance.backends.directml.library import LibraryFile, find_library, settings_files
 from dml_conformance.backends.directml.process import start
-from dml_conformance.backends.directml.profiles import FULL, PROFILES, Profile
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import Packer
 from dml_conformance.spec.datatypes import DataType
@@ -47,7 +47,7 @@ class DirectmlBackend:
 
     Args:
         device: words joined by commas, in any order: a feature level picks the installed library that speaks it
-            (`5_2`), a name what the null device claims to be (`no-doubles`, see `profiles`). "" is the library that
+            (`5_2`), a name what the null device claims to be (`no-doubles`, see `feature_sets`). "" is the library that
             `DML_CONFORMANCE_DIRECTML` names, or the newest installed, on a device that claims all.
 
     Raises:
@@ -56,9 +56,9 @@ class DirectmlBackend:
     """
 
     def __init__(self, device: str = "") -> None:
-        level, profile = _read_device(device)
-        self._profile = profile
-        self._device_name = f"null device ({profile.name})"
+        level, feature_set = _read_device(device)
+        self._feature_set = feature_set
+        self._device_name = f"null device ({feature_set.name})"
         self._begin(device, find_library(level))
 
     def _begin(self, device: str, library: LibraryFile) -> None:
@@ -135,7 +135,7 @@ class DirectmlBackend:
             self._worker = None
 
     def _start(self) -> Decider:
-        return start(self._library, self._profile)
+        return start(self._library, self._feature_set)
 
     def _check_device_has_types(self, desc: OperatorDesc) -> None:
         lacking = sorted({slot.tensor.data_type for slot in slots(desc)} & self._lacking)
@@ -144,20 +144,20 @@ class DirectmlBackend:
             raise Unsupported(f"the library does not support {names} on this device")
 
 
-def _read_device(device: str) -> tuple[Level | None, Profile]:
+def _read_device(device: str) -> tuple[Level | None, FeatureSet]:
     level: Level | None = None
-    profile: Profile | None = None
+    feature_set: FeatureSet | None = None
     for word in filter(None, device.split(",")):
-        if word in PROFILES and profile is None:
-            profile = PROFILES[word]
+        if word in FEATURE_SETS and feature_set is None:
+            feature_set = FEATURE_SETS[word]
         elif word[0].isdigit() and level is None:
             level = Level.parse(word)
         else:
-            known = ", ".join(PROFILES)
+            known = ", ".join(FEATURE_SETS)
             raise ValueError(
-                f"{word!r} in {device!r}: expected one feature level or one device profile of {known}, or d3d12 or warp"
+                f"{word!r} in {device!r}: expected one feature level or one feature set of {known}, or d3d12 or warp"
             )
-    return level, profile or FULL
+    return level, feature_set or FULL
 
 
 def _request_text(desc: OperatorDesc) -> str:

@@ -17,8 +17,8 @@ from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.com import ComError
 from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS
 from dml_conformance.backends.directml.null_device import NullDevice
-from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.backends.directml.protocol import Hello, Reply, encode
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, HEADER, OPERATOR_DESC_AT
 from dml_conformance.backends.processes.child_process import take_pipes
@@ -27,17 +27,17 @@ from dml_conformance.backends.processes.framing import send
 ANSWER_SECONDS = 30  # a decision takes microseconds
 
 
-def main(library: str, stub_folder: str, profile: str) -> None:
+def main(library: str, stub_folder: str, feature_set: str) -> None:
     """Decide on blocks from standard input on standard output until it ends.
 
     Args:
         library: path of the DirectML library.
         stub_folder: where `stubs.build` put the system libraries.
-        profile: name of the null device's profile.
+        feature_set: name of the null device's feature set.
     """
     requests, replies = take_pipes()
     memory = ctypes.create_string_buffer(BLOCK_SIZE)
-    null = NullDevice(PROFILES[profile])
+    null = NullDevice(FEATURE_SETS[feature_set])
     try:
         kept = stubs.load(Path(stub_folder), null.create_adapter_factory, null.serialize_versioned_root_signature)
         device = DirectmlDevice(Path(library), null.device.address)

@@ -25,8 +25,8 @@ from dml_conformance.backends.directml.com import (
     read_guid,
     write_pointer,
 )
+from dml_conformance.backends.directml.feature_sets import FeatureSet
 from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
-from dml_conformance.backends.directml.profiles import Profile
 
 # A locally unique identifier is a struct of 8 bytes. C++ on Linux returns it in a register, as it does a 64-bit number.
 LUID = ctypes.c_uint64
@@ -114,7 +114,7 @@ class AdapterFactory(ComObject, of=headers.IDXCORE_ADAPTER_FACTORY):
 
 
 class NullD3d12Device(ComObject, of=headers.ID3D12_DEVICE5):
-    """ID3D12Device5, with what a profile claims."""
+    """ID3D12Device5, with what a feature set claims."""
 
     interfaces: ClassVar[frozenset[UUID]] = frozenset(
         table.iid
@@ -128,9 +128,9 @@ class NullD3d12Device(ComObject, of=headers.ID3D12_DEVICE5):
         )
     )
 
-    def __init__(self, unexpected: list[str], profile: Profile) -> None:
+    def __init__(self, unexpected: list[str], feature_set: FeatureSet) -> None:
         super().__init__(unexpected)
-        self._profile = profile
+        self._feature_set = feature_set
 
     @implements("GetDeviceRemovedReason", RESULT)
     def get_device_removed_reason(self) -> int:
@@ -157,7 +157,7 @@ class NullD3d12Device(ComObject, of=headers.ID3D12_DEVICE5):
 
     def _answer(self, feature: int, asked: bytes) -> bytes | None:
         """The feature's struct filled in, None for one that DirectML was not seen to ask for."""
-        has = self._profile
+        has = self._feature_set
         match feature, len(asked):
             case D3D12Feature.D3D12_OPTIONS, 60:
                 return struct.pack(
@@ -201,9 +201,9 @@ class NullDevice:
         unexpected: a line for each call that was not provided for, in order.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, feature_set: FeatureSet) -> None:
         self.unexpected: list[str] = []
-        self.device = NullD3d12Device(self.unexpected, profile)
+        self.device = NullD3d12Device(self.unexpected, feature_set)
         self._factory = AdapterFactory(self.unexpected, Adapter(self.unexpected))
 
     def create_adapter_factory(self, iid: int, pointer: int) -> int:

@@ -8,8 +8,8 @@ import msgspec
 
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
+from dml_conformance.backends.directml.feature_sets import FeatureSet
 from dml_conformance.backends.directml.library import LibraryFile, cache_folder
-from dml_conformance.backends.directml.profiles import Profile
 from dml_conformance.backends.directml.protocol import Reply, decode_hello, decode_reply
 from dml_conformance.backends.processes.child_process import ChildProcess, how_it_ended, import_path, main_of
 from dml_conformance.backends.processes.framing import Receiver, WireError, write
@@ -19,7 +19,7 @@ NAME = "the process for the DirectML library"
 STOP_SECONDS = 10.0
 
 
-def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
+def start(library: LibraryFile, feature_set: FeatureSet) -> DecisionProcess:
     """Start a worker with a library, on a null device.
 
     Raises:
@@ -27,7 +27,7 @@ def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
     """
     folder = stubs.build(cache_folder())
     return DecisionProcess(
-        main_of("dml_conformance.backends.directml.decision_server", str(library.path), str(folder), profile.name)
+        main_of("dml_conformance.backends.directml.decision_server", str(library.path), str(folder), feature_set.name)
     )
 
 

@@ -26,7 +26,7 @@ from dml_conformance.backends.reference.parts import (
     expected_of_memory,
 )
 from dml_conformance.spec import registry
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import Misfit, OperatorDesc, inputs, outputs, slots, tensor_at
@@ -50,13 +50,13 @@ MOST_AT_ONCE = 2**20  # elements of an output; of more the arithmetic takes much
 MOST_BYTES_REMEMBERED = 2**18  # of all tensors of the case that was expected last
 
 
-def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML) -> dict[str, Expectation]:
+def expected_output(desc: OperatorDesc, bindings: Bindings, tolerance: Tolerance = DIRECTML) -> dict[str, Expectation]:
     """What the specification expects of one execution.
 
     Args:
         desc: a descriptor that is valid.
         bindings: the bound input tensors by slot; they are not written to.
-        profile: which bounds hold for results of arithmetic.
+        tolerance: which bounds hold for results of arithmetic.
 
     Returns:
         An `Expectation` for each output slot.
@@ -68,63 +68,63 @@ def expected_output(desc: OperatorDesc, bindings: Bindings, profile: Profile = D
     arrays, compute = _arrays(desc, bindings), compute_of(desc.operator)
     if cut_of(desc.operator) is cut_elementwise:
         (slot,) = outputs(desc)
-        if (once := expected_of_memory(desc, slot, arrays, compute, profile)) is not None:
+        if (once := expected_of_memory(desc, slot, arrays, compute, tolerance)) is not None:
             return {slot.key: once}
     if cut_of(desc.operator) is not None and max(slot.tensor.element_count for slot in outputs(desc)) > MOST_AT_ONCE:
-        every = expected_parts(desc, bindings, profile)
+        every = expected_parts(desc, bindings, tolerance)
         return {key: each if isinstance(each, Expectation) else each.joined() for key, each in every.items()}
     found = compute(desc, arrays)
-    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, profile) for slot in outputs(desc)}
+    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, tolerance) for slot in outputs(desc)}
 
 
 def expected_parts(
-    desc: OperatorDesc, bindings: Bindings, profile: Profile = DIRECTML, period: int = 0
+    desc: OperatorDesc, bindings: Bindings, tolerance: Tolerance = DIRECTML, period: int = 0
 ) -> Mapping[str, Expectation | LargeExpectation]:
     """The same, computed part by part where the operator can be cut: anew each time, unless its inputs begin again
     after so many elements."""
     cut = cut_of(desc.operator)
     if cut is None:
-        return expected_output(desc, bindings, profile)
+        return expected_output(desc, bindings, tolerance)
     arrays, compute = _arrays(desc, bindings), compute_of(desc.operator)
     cuts = cut if isinstance(cut, Mapping) else dict.fromkeys((slot.key for slot in outputs(desc)), cut)
     small = [slot for slot in outputs(desc) if slot.key not in cuts]
     found = compute(desc, arrays) if small else {}
-    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, profile) for slot in small} | {
-        key: LargeExpectation(desc, slot, arrays, cuts[key], compute, profile, period)
+    return {slot.key: as_expectation(found[slot.key], desc, slot.tensor, tolerance) for slot in small} | {
+        key: LargeExpectation(desc, slot, arrays, cuts[key], compute, tolerance, period)
         for slot in outputs(desc)
         if (key := slot.key) in cuts
     }
 
 
 def expected_in_turns(
-    desc: OperatorDesc, bindings: Bindings, profile: Profile, period: int
+    desc: OperatorDesc, bindings: Bindings, tolerance: Tolerance, period: int
 ) -> Mapping[str, Expectation | LargeExpectation]:
     """The same, computed once of the turns in which the inputs begin again after so many elements; of the whole where
     an output does not follow them."""
     if period:
-        found = expected_parts(desc, bindings, profile, period)
+        found = expected_parts(desc, bindings, tolerance, period)
         if all(isinstance(each, Expectation) or each.repeats for each in found.values()):
             return found
     if sum(slot.tensor.total_tensor_size_in_bytes for slot in slots(desc)) > MOST_BYTES_REMEMBERED:
-        return expected_output(desc, bindings, profile)
-    return _LATEST.expected(desc, bindings, profile)
+        return expected_output(desc, bindings, tolerance)
+    return _LATEST.expected(desc, bindings, tolerance)
 
 
 class _Latest(local):
     """What was expected last: a small case is executed several times, and by the reference itself too."""
 
     desc: OperatorDesc | None = None
-    profile: Profile | None = None
+    tolerance: Tolerance | None = None
     read: Mapping[str, bytes] = {}
     found: Mapping[str, Expectation] = {}
 
-    def expected(self, desc: OperatorDesc, bindings: Bindings, profile: Profile) -> Mapping[str, Expectation]:
+    def expected(self, desc: OperatorDesc, bindings: Bindings, tolerance: Tolerance) -> Mapping[str, Expectation]:
         """Those of the same descriptor, an object and no equal one, as 0.0 equals -0.0, and of the same bytes."""
         read = {key: bound.view.tobytes() for key, bound in bindings.items()}
-        if self.desc is not desc or self.profile is not profile or self.read != read:
+        if self.desc is not desc or self.tolerance is not tolerance or self.read != read:
             own = {key: Binding(np.frombuffer(part, np.uint8), 0, len(part)) for key, part in read.items()}
-            self.found = expected_output(desc, own, profile)
-            self.desc, self.profile, self.read = desc, profile, read
+            self.found = expected_output(desc, own, tolerance)
+            self.desc, self.tolerance, self.read = desc, tolerance, read
         return self.found
 
 

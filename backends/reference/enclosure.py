@@ -34,7 +34,7 @@ from dml_conformance.backends.reference.floats import (
 )
 from dml_conformance.backends.reference.layout import UNSIGNED
 from dml_conformance.backends.reference.sums import Axes, Losses
-from dml_conformance.spec.accuracy import Bound, Profile, Subnormals
+from dml_conformance.spec.accuracy import Bound, Subnormals, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Within
 from dml_conformance.spec.primitives import PRIMITIVES, Primitive
@@ -54,12 +54,12 @@ class Evaluation:
     """How formulas are evaluated.
 
     Attributes:
-        profile: whose bounds every operation has.
+        tolerance: whose bounds every operation has.
         data_type: the type that every result is rounded to, FLOAT32 for FLOAT16 tensors too as a rule; None for a
             formula that is not rounded.
     """
 
-    profile: Profile
+    tolerance: Tolerance
     data_type: DataType | None = DataType.FLOAT32
 
     @quiet
@@ -83,7 +83,7 @@ class Evaluation:
     def primitive(self, name: str) -> tuple[Primitive, Bound]:
         """An operation and its bound; none where nothing is rounded."""
         found = PRIMITIVES[name]
-        return found, Bound() if self.data_type is None else found.bound(self.profile, self.data_type)
+        return found, Bound() if self.data_type is None else found.bound(self.tolerance, self.data_type)
 
     @quiet
     def result(
@@ -180,7 +180,7 @@ class Evaluation:
 
     def _with_zero(self, xp: Any, low: Array, high: Array, data_type: DataType) -> tuple[Array, Array]:
         """With the zero of the same sign where subnormal numbers may be taken for it."""
-        if self.profile.subnormals[data_type] is Subnormals.KEPT:
+        if self.tolerance.subnormals[data_type] is Subnormals.KEPT:
             return low, high
         normal = FORMATS[data_type].normal
         positive, negative = (low > 0) & (low < normal), (high < 0) & (high > -normal)
@@ -217,12 +217,12 @@ class Evaluation:
         radius = (parts[0] + parts[1]) * (count * UNIT)
         if self.data_type is None or losses is None:
             return Enclosure(self, value, low - radius, high + radius, maybe_nan)
-        of, profile = FORMATS[self.data_type], self.profile
+        of, tolerance = FORMATS[self.data_type], self.tolerance
         ulp, terms = self.primitive("add")[1].ulp, 0.0 if products is None else of.epsilon * products
         worst = (losses.total if ulp == NEAREST.ulp else losses.cut) + ulp * terms
-        usual = xp.maximum(profile.sum_lambda * losses.root, losses.drift) + 0.5 * terms
-        usual = xp.where(xp.asarray(count) > profile.sum_lambda + 1, usual, inf)  # of few there is no rule
-        lost = of.subnormal if profile.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
+        usual = xp.maximum(tolerance.sum_lambda * losses.root, losses.drift) + 0.5 * terms
+        usual = xp.where(xp.asarray(count) > tolerance.sum_lambda + 1, usual, inf)  # of few there is no rule
+        lost = of.subnormal if tolerance.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
         radius = radius + xp.minimum(worst, usual) * OUTWARD + count * lost
         if is_exact is not None:
             if low is high and bool(is_exact.all()):
@@ -421,7 +421,7 @@ class Enclosure:
             maybe_nan = _or(maybe_nan, self._has_infinity() & other._has_infinity())
         quotient = self._result("divide", lambda a, b: a / b, other, low, high, maybe_nan)
         primitive, _ = self.evaluation.primitive("divide")
-        if not primitive.by_reciprocal or self.evaluation.profile.is_precise or self.evaluation.data_type is None:
+        if not primitive.by_reciprocal or self.evaluation.tolerance.is_precise or self.evaluation.data_type is None:
             return quotient
         return either(quotient, self * other.reciprocal())
 
@@ -494,7 +494,7 @@ class Enclosure:
         count: Array | int,
         losses: Callable[[Array, Array, Array, DataType], Losses],
     ) -> Enclosure:
-        xp, profile, data_type = self.xp, self.evaluation.profile, self.evaluation.data_type
+        xp, tolerance, data_type = self.xp, self.evaluation.tolerance, self.evaluation.data_type
 
         def any_(mask: Array) -> Array:
             return along(xp.astype(mask, xp.float64)) > 0
@@ -522,7 +522,7 @@ class Enclosure:
         unit = spacing(xp, largest, data_type)
         is_exact = ~any_((self.low != self.high) | (xp.round(self.low / unit) * unit != self.low))
         is_exact = is_exact & (largest <= FORMATS[data_type].largest)
-        if profile.subnormals[data_type] is not Subnormals.KEPT:
+        if tolerance.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
         if bool(is_exact.all()):
             lost = Losses(0.0, 0.0, 0.0, 0.0)
@@ -571,7 +571,7 @@ class Enclosure:
         Args:
             other: the right one.
             term: one more for each sum, of the product's sizes.
-            stored: the type in which parts of a sum may be kept that is as long as the profile says; None for the one
+            stored: the type in which parts of a sum may be kept that is as long as the tolerance says; None for the one
                 that is computed in.
         """
         xp, evaluation = self.xp, self.evaluation
@@ -612,7 +612,7 @@ class Enclosure:
         is_finite = xp.isfinite(most)
         if not bool(is_finite.all()):
             found = self._beside_infinities(other, term, found, is_finite)
-        if stored is None or stored not in evaluation.profile.stored or count <= STORED_FROM:
+        if stored is None or stored not in evaluation.tolerance.stored or count <= STORED_FROM:
             return found
         return found._of_stored_parts(parts, whole, stored).opened(~is_finite)
 
@@ -718,10 +718,10 @@ class Enclosure:
 
     @quiet
     def to(self, data_type: DataType) -> Enclosure:
-        """As numbers of a type: the nearest, or cut where the profile lets it be."""
-        xp, profile = self.xp, self.evaluation.profile
+        """As numbers of a type: the nearest, or cut where the tolerance lets it be."""
+        xp, tolerance = self.xp, self.evaluation.tolerance
         low, high = (nearest(xp, end, data_type) for end in (self.low, self.high))
-        if data_type in profile.cut:
+        if data_type in tolerance.cut:
             low, high = xp.fmin(low, self._cut(self.low, data_type)), xp.fmax(high, self._cut(self.high, data_type))
         return Enclosure(self.evaluation, self.value, low, high, self.maybe_nan)
 
@@ -760,7 +760,7 @@ class Enclosure:
         least = xp.where(self.low <= -of.beyond, -infinity, least)
         most = xp.where(xp.astype(most, xp.float64) > self.high, xp.nextafter(most, -infinity), most)
         most = xp.where(self.high >= of.beyond, infinity, most)
-        if data_type in self.evaluation.profile.cut:
+        if data_type in self.evaluation.tolerance.cut:
             largest, is_beyond = xp.full_like(values, of.largest), xp.isfinite(self.value)
             least = xp.where(is_beyond & (least == inf), largest, least)
             most = xp.where(is_beyond & (most == -inf), -largest, most)

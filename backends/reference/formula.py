@@ -12,7 +12,7 @@ import numpy as np
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
 from dml_conformance.backends.reference.floats import FORMATS, Array, P, namespace, nearest, quiet
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
-from dml_conformance.spec.accuracy import Profile, Subnormals
+from dml_conformance.spec.accuracy import Subnormals, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Box, Expectation
 from dml_conformance.spec.field_kinds import ScaleBias
@@ -54,22 +54,22 @@ class Formula(NamedTuple):
         cut = tuple(each[box] if each.shape == self.shape else each for each in self.arguments)
         return self._replace(arguments=cut)
 
-    def __call__(self, profile: Profile) -> Enclosure:
-        """What the results may be under a profile."""
-        evaluation = Evaluation(profile, self.data_type)
+    def __call__(self, tolerance: Tolerance) -> Enclosure:
+        """What the results may be under a tolerance."""
+        evaluation = Evaluation(tolerance, self.data_type)
         return self.function(*map(evaluation.of, self.arguments))
 
     @quiet
-    def expectation(self, profile: Profile, reach: float = inf) -> Expectation:
-        """What is right of the results under a profile.
+    def expectation(self, tolerance: Tolerance, reach: float = inf) -> Expectation:
+        """What is right of the results under a tolerance.
 
         Args:
-            profile: the profile.
+            tolerance: the tolerance.
             reach: the largest argument that bounds lie around the exact value for.
         """
         if (places := self.of_every_value()) is not None:
-            return self._replace(arguments=(EVERY_FLOAT16,)).expectation(profile, reach).cut((places,))
-        found = self(profile)
+            return self._replace(arguments=(EVERY_FLOAT16,)).expectation(tolerance, reach).cut((places,))
+        found = self(tolerance)
         expected = found.expectation(self.data_type)
         within, first, shape = expected.within, self.arguments[0], found.shape
         assert within is not None
@@ -88,7 +88,7 @@ class Formula(NamedTuple):
 
         A result is near the subnormal numbers up to twice their end.
         """
-        xp, subnormals = found.xp, found.evaluation.profile.subnormals
+        xp, subnormals = found.xp, found.evaluation.tolerance.subnormals
         may_be_zero = [of for of, habit in subnormals.items() if habit is not Subnormals.KEPT]
         left_out = None
         if self.data_type in may_be_zero:

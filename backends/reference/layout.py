@@ -29,7 +29,7 @@ NUMBERS: dict[DataType, np.dtype[Any]] = {
 }
 
 # What an operator computes: from its descriptor and the bits of each input, by slot, those of each output; numbers of
-# the output's type stand for their bits, and a `formula.Formula`, or another function of a profile that gives an
+# the output's type stand for their bits, and a `formula.Formula`, or another function of a tolerance that gives an
 # enclosure, for results that are rounded.
 Compute = Callable[[Any, Arrays], Mapping[str, Any]]
 

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from dml_conformance.backends.reference.enclosure import Enclosure
 from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, with_tensors
 from dml_conformance.spec.expectation import PART_ELEMENTS, Box, Expectation, Within, boxes, split
@@ -45,7 +45,7 @@ class LargeExpectation:
         arrays: the input tensors by slot; they must stay as they are.
         cut: of the operator.
         compute: of the operator.
-        profile: which bounds hold for results of arithmetic.
+        tolerance: which bounds hold for results of arithmetic.
         period: elements after which those of the inputs may begin again; 0 for none. It is looked whether they do.
 
     Attributes:
@@ -59,10 +59,10 @@ class LargeExpectation:
         arrays: Arrays,
         cut: Cut,
         compute: Compute,
-        profile: Profile,
+        tolerance: Tolerance,
         period: int = 0,
     ) -> None:
-        self._profile = profile
+        self._tolerance = tolerance
         self._desc = desc
         self._output = output
         self._arrays = arrays
@@ -95,7 +95,7 @@ class LargeExpectation:
             tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
             desc, arrays = self._cut(self._desc, whole, self._arrays)
             desc = with_tensors(desc, {key: tensor})
-            self._latest = whole, as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._profile)
+            self._latest = whole, as_expectation(self._compute(desc, arrays)[key], desc, tensor, self._tolerance)
         _, found = self._latest
         return (
             found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
@@ -149,7 +149,7 @@ class LargeExpectation:
 
 
 def expected_of_memory(
-    desc: OperatorDesc, output: Slot, arrays: Arrays, compute: Compute, profile: Profile
+    desc: OperatorDesc, output: Slot, arrays: Arrays, compute: Compute, tolerance: Tolerance
 ) -> Expectation | None:
     """What is right of an output that is computed element by element, computed once of each place in memory.
 
@@ -166,20 +166,20 @@ def expected_of_memory(
     tensor = msgspec.structs.replace(output.tensor, sizes=(count,))
     memory = {key: as_strided(array, (count,), (array.itemsize,)) for key, array in arrays.items()}
     desc = with_tensors(desc, {output.key: tensor})
-    found = as_expectation(compute(desc, memory)[output.key], desc, tensor, profile)
+    found = as_expectation(compute(desc, memory)[output.key], desc, tensor, tolerance)
     return found.each(lambda part: as_strided(part, shape, [stride * part.strides[0] for stride in strides]))
 
 
-def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: Profile) -> Expectation:
-    """What an operator's function returned for an output, under the bounds of a profile.
+def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, tolerance: Tolerance) -> Expectation:
+    """What an operator's function returned for an output, under the bounds of a tolerance.
 
-    That is bits, an expectation, or what is evaluated under the profile: a formula, or a function of the profile that
-    gives an enclosure.
+    That is bits, an expectation, or what is evaluated under the tolerance: a formula, or a function of the tolerance
+    that gives an enclosure.
     """
     if isinstance(found, Formula):
-        found = _in_parts(found, profile, reach_of(desc.operator, tensor.data_type, profile))
+        found = _in_parts(found, tolerance, reach_of(desc.operator, tensor.data_type, tolerance))
     elif callable(found):
-        found = found(profile)
+        found = found(tolerance)
     if isinstance(found, Enclosure):
         found = found.expectation(tensor.data_type)
     if isinstance(found, Expectation):
@@ -187,13 +187,13 @@ def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, profile: 
     return Expectation(as_bits(found, tensor))
 
 
-def _in_parts(formula: Formula, profile: Profile, reach: float) -> Expectation:
+def _in_parts(formula: Formula, tolerance: Tolerance, reach: float) -> Expectation:
     """What is right of a formula's results, computed part by part where these are many, as that takes less memory."""
     shape = formula.shape
     most = max(PART_ELEMENTS, prod(shape[min(formula.axes, default=len(shape)) :]))
     if prod(shape) <= most or formula.of_every_value() is not None:
-        return formula.expectation(profile, reach)
-    return joined(shape, ((box, formula.cut(box).expectation(profile, reach)) for box in boxes(shape, most)))
+        return formula.expectation(tolerance, reach)
+    return joined(shape, ((box, formula.cut(box).expectation(tolerance, reach)) for box in boxes(shape, most)))
 
 
 def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> Expectation:
@@ -217,9 +217,9 @@ def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> 
     return Expectation(**found, memory=memory, within=within)
 
 
-def reach_of(name: str, data_type: DataType, profile: Profile) -> float:
+def reach_of(name: str, data_type: DataType, tolerance: Tolerance) -> float:
     """The largest argument that an operator's bounds lie around the exact value for."""
-    return min((PRIMITIVES[each].bound(profile, data_type).reach for each in operator(name).primitives), default=inf)
+    return min((PRIMITIVES[each].bound(tolerance, data_type).reach for each in operator(name).primitives), default=inf)
 
 
 def aligned(spans: Spans, rank: int) -> tuple[slice, ...]:

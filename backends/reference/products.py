@@ -43,7 +43,7 @@ def cumulative_product(x: Enclosure, axis: int) -> Enclosure:
     vanishes = any_((x.low <= 0) & (x.high >= 0))
 
     part = steps * (multiply.ulp * of.epsilon + UNIT)
-    lost = of.subnormal if evaluation.profile.subnormals[data_type] is Subnormals.KEPT else 2 * of.normal
+    lost = of.subnormal if evaluation.tolerance.subnormals[data_type] is Subnormals.KEPT else 2 * of.normal
     is_exact = np.cumsum(_digits(numbers), axis=axis) <= 1 - np.log2(of.epsilon)
     radius = np.where(is_exact, 0.0, size * part * (1.0 + part))
     radius = radius + np.where(is_under, steps * lost * np.exp2(np.minimum(2.0 * most, FAR)), 0.0)

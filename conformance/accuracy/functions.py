@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.backends.reference.operators import compute_of, cut_of
 from dml_conformance.backends.reference.parts import cut_elementwise, reach_of
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc, inputs, outputs
@@ -75,9 +75,9 @@ class Function(NamedTuple):
     is_of_one: bool
 
     @quiet
-    def judged(self, found: Formula, results: Any, profile: Profile) -> Deviations:
+    def judged(self, found: Formula, results: Any, tolerance: Tolerance) -> Deviations:
         """Results of the function of some arguments: arrays, or tensors of torch's on a device."""
-        enclosure, data_type = found(profile), found.data_type
+        enclosure, data_type = found(tolerance), found.data_type
         xp = enclosure.xp
         value, low, high = enclosure.rounded(data_type)
         exact, nan = enclosure.value, enclosure.nan
@@ -87,7 +87,7 @@ class Function(NamedTuple):
             is_zero = (low == 0) & (high == 0) & ~nan
             is_right = is_right & (~is_zero | (xp.signbit(results) == xp.signbit(value)))
         is_counted = xp.isfinite(got) & xp.isfinite(exact)
-        if (says := found.counted(enclosure, reach_of(self.name, data_type, profile))) is not None:
+        if (says := found.counted(enclosure, reach_of(self.name, data_type, tolerance))) is not None:
             is_counted = is_counted & says
         away = abs(got - exact)
         end = xp.where(got > exact, enclosure.high, enclosure.low)

@@ -19,7 +19,7 @@ from dml_conformance.backends.reference.floats import namespace
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.conformance.accuracy.functions import WIDTH, Deviations, Function, computed, function
 from dml_conformance.conformance.accuracy.numbers import SAMPLED, Part, drawn, numbers_of, parts
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 from dml_conformance.spec.expectation import in_order
@@ -132,8 +132,8 @@ class _OnHost:
 
     most = ON_HOST
 
-    def __init__(self, backend: Backend, level: Level, of: Function, profile: Profile) -> None:
-        self._backend, self._level, self._of, self._profile = backend, level, of, profile
+    def __init__(self, backend: Backend, level: Level, of: Function, tolerance: Tolerance) -> None:
+        self._backend, self._level, self._of, self._tolerance = backend, level, of, tolerance
 
     def judge(self, part: Part) -> tuple[list[Any], Any, Deviations]:
         """Arguments, results, and what is known of these."""
@@ -142,7 +142,7 @@ class _OnHost:
         results = self._results(desc, arguments)
         found = computed(desc, arguments)
         assert found is not None
-        judged = self._of.judged(found, results, self._profile)
+        judged = self._of.judged(found, results, self._tolerance)
         shape = (part.rows, part.end - part.start)
         return arguments, results.reshape(shape), Deviations(*(each.reshape(shape) for each in judged))
 
@@ -167,10 +167,10 @@ class _OnDevice:
 
     most = ON_DEVICE
 
-    def __init__(self, backend: TorchBackend, of: Function, profile: Profile) -> None:
+    def __init__(self, backend: TorchBackend, of: Function, tolerance: Tolerance) -> None:
         from array_api_compat import torch as of_torch
 
-        self._backend, self._of, self._profile, self._xp = backend, of, profile, of_torch
+        self._backend, self._of, self._tolerance, self._xp = backend, of, tolerance, of_torch
 
     def judge(self, part: Part) -> tuple[list[Any], Any, Deviations]:
         """Arguments, results, and what is known of these.
@@ -187,7 +187,7 @@ class _OnDevice:
             {source.key: arguments.reshape(source.tensor.sizes)},
             {target.key: results.view(target.tensor.sizes)},
         )
-        judged = self._of.judged(self._of.found._replace(arguments=(arguments,)), results, self._profile)
+        judged = self._of.judged(self._of.found._replace(arguments=(arguments,)), results, self._tolerance)
         self._check(arguments, judged)
         return [arguments], results, judged
 
@@ -199,7 +199,7 @@ class _OnDevice:
             return _host(numbers.reshape(-1)[:: max(1, len(flat) // CHECKED) | 1])
 
         with np.errstate(all="ignore"):
-            found = self._of.found._replace(arguments=(some(arguments),))(self._profile)
+            found = self._of.found._replace(arguments=(some(arguments),))(self._tolerance)
             value, *ends = found.rounded(data_type)
         ordered = [in_order(each.view(UNSIGNED[data_type.size]), data_type).astype(np.int64) for each in ends]
         # FLOAT64's functions there differ from the host's in their last places, so ends may be the next number. And the
@@ -225,7 +225,7 @@ def measure(
     backend: Backend,
     name: str,
     data_type: DataType,
-    profile: Profile,
+    tolerance: Tolerance,
     *,
     sampled: int | None = SAMPLED,
     on_device: bool = False,
@@ -237,7 +237,7 @@ def measure(
         backend: that executes it.
         name: the operator's.
         data_type: of its results.
-        profile: that results are held to.
+        tolerance: that results are held to.
         sampled: how many FLOAT32 numbers of each binade are tried; None for all that one argument can be.
         on_device: whether the argument of a function of one is made, and its results are judged, on the device of a
             torch backend.
@@ -254,9 +254,9 @@ def measure(
     level = max(backend.capabilities().levels)
     if reason := _refusal(backend, of.desc(1, WIDTH), level):
         raise RefusedError(f"{name}: the backend refuses {data_type.name}: {reason}")
-    run: _OnHost | _OnDevice = _OnHost(backend, level, of, profile)
+    run: _OnHost | _OnDevice = _OnHost(backend, level, of, tolerance)
     if on_device and of.is_of_one:
-        run = _OnDevice(backend, of, profile)  # type: ignore[arg-type]
+        run = _OnDevice(backend, of, tolerance)  # type: ignore[arg-type]
     found = Accuracy(name, data_type)
     with np.errstate(all="ignore"):
         for part in parts(of, run.most, sampled):

@@ -15,7 +15,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.conformance.accuracy.functions import TYPES, computed, function, functions
-from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Profile
+from dml_conformance.spec.accuracy import DIRECTML, TOLERANCES, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import inputs
 from dml_conformance.spec.primitives import PRIMITIVES
@@ -102,21 +102,22 @@ def read_measured(folder: Path) -> list[MeasuredAccuracy]:
 
 
 def as_markdown(measured: Sequence[MeasuredAccuracy]) -> str:
-    """A table for each profile."""
+    """A table for each tolerance."""
     return "\n\n".join(
-        _section(profile, [one for one in measured if one.accuracy == profile.name]) for profile in PROFILES.values()
+        _section(tolerance, [one for one in measured if one.accuracy == tolerance.name])
+        for tolerance in TOLERANCES.values()
     )
 
 
-def _section(profile: Profile, measured: Sequence[MeasuredAccuracy]) -> str:
-    lines = [f"## {profile.name}", "", f"{profile.summary[0].upper()}{profile.summary[1:]}.", ""]
+def _section(tolerance: Tolerance, measured: Sequence[MeasuredAccuracy]) -> str:
+    lines = [f"## {tolerance.name}", "", f"{tolerance.summary[0].upper()}{tolerance.summary[1:]}.", ""]
     lines += [f"- {_about(one)}" for one in measured]
-    if profile is DIRECTML:
+    if tolerance is DIRECTML:
         seen = observed_accuracy()
         lines.append(f"- DirectML: {seen.library} on {seen.device}, {seen.measured}; {seen.method}")
     headers = ["operator", "type", "bound", *(one.backend.name for one in measured)]
-    headers += ["DirectML"] if profile is DIRECTML else []
-    rows = [[*headers, "bound / needed"], ["---"] * (len(headers) + 1), *_rows(profile, measured)]
+    headers += ["DirectML"] if tolerance is DIRECTML else []
+    rows = [[*headers, "bound / needed"], ["---"] * (len(headers) + 1), *_rows(tolerance, measured)]
     lines += ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)]
     return "\n".join(lines)
 
@@ -127,18 +128,18 @@ def _about(one: MeasuredAccuracy) -> str:
     return f"{one.backend.name}: {one.backend.device}, {versions}; {of_one}, where there is one argument, else a sample"
 
 
-def _rows(profile: Profile, measured: Sequence[MeasuredAccuracy]) -> Iterator[list[str]]:
+def _rows(tolerance: Tolerance, measured: Sequence[MeasuredAccuracy]) -> Iterator[list[str]]:
     for name in functions():
         for data_type in TYPES:
             if function(name, data_type) is None or not operator(name).primitives:
                 continue
-            bound = operator(name).bound(profile, data_type)
+            bound = operator(name).bound(tolerance, data_type)
             cells, needed = [], []
             for one in measured:
                 text, used = _cell(one.of(name, data_type), bound)
                 cells.append(text)
                 needed.append(used)
-            if profile is DIRECTML:
+            if tolerance is DIRECTML:
                 text, used = _observed_cell(name, data_type)
                 cells.append(text)
                 needed.append(used)

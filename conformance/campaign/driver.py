@@ -155,7 +155,7 @@ def sweep(
         ResumeError: as for `certify`.
     """
     streams = [
-        FanOut() if target.is_finished else SettledStream(Blame(name, setup.reading, setup.profile).settled, consumer)
+        FanOut() if target.is_finished else SettledStream(Blame(name, setup.reading, setup.tolerance).settled, consumer)
         for name, target, consumer in zip(setup.backends, targets, consumers, strict=True)
     ]
     for stream, target in zip(streams, targets, strict=True):
@@ -223,7 +223,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         budget=engine.budget.name,
         seed=engine.seed,
         spec=engine.judge.reading,
-        accuracy=engine.judge.profile.name,
+        accuracy=engine.judge.tolerance.name,
         environment=environment() | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
@@ -258,7 +258,7 @@ def describe_sweep(
         budget=CORPUS_BUDGET,
         seed=headers[0].seed,
         spec=setup.reading,
-        accuracy=setup.profile.name,
+        accuracy=setup.tolerance.name,
         environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )

@@ -76,7 +76,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self._sweep_size = TaskJudge(self.judge).block_size(Phase.SWEEP)
-        self._blame = Blame(self.judge.backend_name, self.judge.reading, self.judge.profile)
+        self._blame = Blame(self.judge.backend_name, self.judge.reading, self.judge.tolerance)
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
         self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)

@@ -16,7 +16,7 @@ from dml_conformance.reports.model.records import Campaign, Ending, Record
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.store.results import Store, StoreError
-from dml_conformance.spec.accuracy import PROFILES
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -83,7 +83,7 @@ def merge(shards: Sequence[ShardResults], consumer: Consumer) -> None:
         consumer: of the stream.
     """
     campaign = _merged_campaign([results.store.campaign for results in shards])
-    blame = Blame(str(campaign.backend["name"]), Reading(campaign.spec), PROFILES[campaign.accuracy])
+    blame = Blame(str(campaign.backend["name"]), Reading(campaign.spec), TOLERANCES[campaign.accuracy])
     stream = SettledStream(blame.settled, consumer)
     stream.start(campaign)
     for record in _in_turn(shards):

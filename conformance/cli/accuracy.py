@@ -12,7 +12,7 @@ from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.conformance.cli.lines import complain, echo
 from dml_conformance.conformance.cli.options import OPERATOR, format_option
 from dml_conformance.conformance.cli.output import print_json, print_table
-from dml_conformance.spec.accuracy import DIRECTML, PROFILES, Profile
+from dml_conformance.spec.accuracy import DIRECTML, TOLERANCES, Tolerance
 
 if TYPE_CHECKING:
     from dml_conformance.backends.base import Backend, Capabilities
@@ -34,11 +34,11 @@ QUANTILE = 0.999
 )
 @click.option(
     "--accuracy",
-    "profile",
-    type=click.Choice(tuple(PROFILES)),
+    "tolerance",
+    type=click.Choice(tuple(TOLERANCES)),
     default=DIRECTML.name,
     show_default=True,
-    help="Profile whose bounds results are held to.",
+    help="Tolerance whose bounds results are held to.",
 )
 @click.option("--exhaustive", is_flag=True, help="Try all 4,294,967,296 FLOAT32 numbers where there is one argument.")
 @click.option(
@@ -54,7 +54,7 @@ def accuracy(
     context: click.Context,
     backend_name: str,
     names: tuple[str, ...],
-    profile: str,
+    tolerance: str,
     exhaustive: bool,
     per_binade: int | None,
     binades: bool,
@@ -74,7 +74,7 @@ def accuracy(
     from dml_conformance.backends.loading import load_backend
     from dml_conformance.conformance.accuracy.numbers import SAMPLED
 
-    held_to = PROFILES[profile]
+    held_to = TOLERANCES[tolerance]
     backend = load_backend(backend_name)
     try:
         sampled = None if exhaustive else per_binade or SAMPLED
@@ -93,7 +93,7 @@ def accuracy(
     context.exit(Exit.NOT_CONFORMANT if any(one.wrong for one in found) else Exit.CONFORMANT)
 
 
-def _measured(backend: Backend, names: Sequence[str], profile: Profile, sampled: int | None) -> Iterator[Accuracy]:
+def _measured(backend: Backend, names: Sequence[str], tolerance: Tolerance, sampled: int | None) -> Iterator[Accuracy]:
     """Every operator with every type that it is measured with; what the backend refuses is told, and left out."""
     from dml_conformance.conformance.accuracy.measure import RefusedError, measure, works_on_device
     from dml_conformance.reports.views.console import Steps
@@ -105,7 +105,7 @@ def _measured(backend: Backend, names: Sequence[str], profile: Profile, sampled:
                     backend,
                     name,
                     data_type,
-                    profile,
+                    tolerance,
                     sampled=sampled,
                     on_device=works_on_device(backend) and data_type.size == 4,
                     advance=steps.advance,
@@ -130,7 +130,7 @@ def _planned(backend: Backend, names: Sequence[str], sampled: int | None) -> Ite
 
 
 def as_json(
-    found: Sequence[Accuracy], claims: Capabilities, profile: Profile, *, is_exhaustive: bool
+    found: Sequence[Accuracy], claims: Capabilities, tolerance: Tolerance, *, is_exhaustive: bool
 ) -> dict[str, Any]:
     """The results as `accuracy --format json` prints them.
 
@@ -145,20 +145,20 @@ def as_json(
     return {
         "format": 1,
         "backend": {"name": claims.name, "device": claims.device, "versions": dict(sorted(claims.versions.items()))},
-        "accuracy": profile.name,
+        "accuracy": tolerance.name,
         "exhaustive": is_exhaustive,
-        "results": [_result_json(one, profile) for one in found],
+        "results": [_result_json(one, tolerance) for one in found],
     }
 
 
-def _result_json(one: Accuracy, profile: Profile) -> dict[str, Any]:
+def _result_json(one: Accuracy, tolerance: Tolerance) -> dict[str, Any]:
     from dml_conformance.spec.registry import operator
 
     error, at = one.error
     return {
         "operator": one.operator,
         "data_type": one.data_type.name,
-        "bound": operator(one.operator).bound(profile, one.data_type),
+        "bound": operator(one.operator).bound(tolerance, one.data_type),
         "tried": one.tried,
         "counted": one.counted,
         "wrong": one.wrong,
@@ -191,7 +191,7 @@ def _number(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
-def _print(found: Sequence[Accuracy], profile: Profile, claims: Capabilities, *, with_binades: bool) -> None:
+def _print(found: Sequence[Accuracy], tolerance: Tolerance, claims: Capabilities, *, with_binades: bool) -> None:
     print_table(
         ("operator", "type", "tried", "wrong", "error", "at", f"{QUANTILE:.1%}", "of bound"),
         (
@@ -217,7 +217,7 @@ def _print(found: Sequence[Accuracy], profile: Profile, claims: Capabilities, *,
     tried, wrong = sum(one.tried for one in found), sum(one.wrong for one in found)
     echo()
     echo(f"{claims.name} on {claims.device}")
-    echo(f"errors in units in the last place, held to the profile {profile.name}")
+    echo(f"errors in units in the last place, held to the tolerance {tolerance.name}")
     echo(f"{tried:,} results, {wrong:,} wrong")
 
 

@@ -34,7 +34,7 @@ from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.store.results import Store
 from dml_conformance.reports.store.resuming import check_same_campaign
 from dml_conformance.reports.views.console import Progress, print_summary
-from dml_conformance.spec.accuracy import PROFILES, Profile
+from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.validator import Reading
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -46,7 +46,7 @@ class RunOptions:
 
     Attributes:
         spec: a value of `Reading`.
-        accuracy: a key of `PROFILES`.
+        accuracy: a key of `TOLERANCES`.
         repeat: executions of each case.
         limits: of the backends' processes; None where backends are run in this process.
         workers: how many processes judge; None where the command decides.
@@ -72,8 +72,8 @@ class RunOptions:
         return Reading(self.spec)
 
     @property
-    def profile(self) -> Profile:
-        return PROFILES[self.accuracy]
+    def tolerance(self) -> Tolerance:
+        return TOLERANCES[self.accuracy]
 
     @cached_property
     def waivers(self) -> Waivers:

@@ -48,7 +48,7 @@ class NamedCase:
         case: in the documented reading.
         record: what a backend made of it, where it comes from results.
         reading: by which it was judged there.
-        accuracy: name of the profile whose bounds its results were held to there.
+        accuracy: name of the tolerance whose bounds its results were held to there.
     """
 
     name: str

@@ -151,7 +151,7 @@ def certify(
             claims=claims,
             digests_outputs=package,
             repeat=given.repeat,
-            profile=given.profile,
+            tolerance=given.tolerance,
         )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = _budget(budget_name, cases, no_throughput)

@@ -13,8 +13,8 @@ from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.spec.levels import Level
 
 if TYPE_CHECKING:
+    from dml_conformance.backends.directml.feature_sets import FeatureSet
     from dml_conformance.backends.directml.library import LibraryFile
-    from dml_conformance.backends.directml.profiles import Profile
 
 
 @click.group()
@@ -48,7 +48,7 @@ def install(level: Level, wheel: Path | None) -> None:
 @click.option("--level", type=LEVEL, help="Of the installed library to ask; else the one that the backend would use.")
 @format_option("text", "json")
 def info(level: Level | None, format_: str) -> None:
-    """Show which libraries are installed, and what the one in use says of itself on each device profile."""
+    """Show which libraries are installed, and what the one in use says of itself with each feature set."""
     from dml_conformance.backends.directml.library import find_library
 
     value = _info(find_library(level))
@@ -60,10 +60,10 @@ def info(level: Level | None, format_: str) -> None:
     for path in used["settings"]:
         echo(f"it reads settings from {path}")
     print_table(
-        ("device profile", "data types not supported", "calls not provided for"),
+        ("feature set", "data types not supported", "calls not provided for"),
         (
-            (row["profile"], " ".join(row["not_supported"]) or "none", "; ".join(row["unexpected"]) or "none")
-            for row in value["profiles"]
+            (row["feature_set"], " ".join(row["not_supported"]) or "none", "; ".join(row["unexpected"]) or "none")
+            for row in value["feature_sets"]
         ),
     )
     print_table(
@@ -73,20 +73,20 @@ def info(level: Level | None, format_: str) -> None:
 
 
 def _info(library: LibraryFile) -> dict[str, Any]:
+    from dml_conformance.backends.directml.feature_sets import FEATURE_SETS
     from dml_conformance.backends.directml.library import RELEASES, installed_path, settings_files
-    from dml_conformance.backends.directml.profiles import PROFILES
 
-    profiles = [_profile_info(library, profile) for profile in PROFILES.values()]
+    feature_sets = [_feature_set_info(library, feature_set) for feature_set in FEATURE_SETS.values()]
     return {
         "format": 1,
         "library": {
             "path": str(library.path),
             "version": library.version,
             "sha256": library.sha256,
-            "level": profiles[0]["level"],
+            "level": feature_sets[0]["level"],
             "settings": [str(path) for path in settings_files()],
         },
-        "profiles": profiles,
+        "feature_sets": feature_sets,
         "releases": [
             {
                 "level": release.level.label,
@@ -98,15 +98,15 @@ def _info(library: LibraryFile) -> dict[str, Any]:
     }
 
 
-def _profile_info(library: LibraryFile, profile: Profile) -> dict[str, Any]:
+def _feature_set_info(library: LibraryFile, feature_set: FeatureSet) -> dict[str, Any]:
     from dml_conformance.backends.directml.process import start
     from dml_conformance.spec.datatypes import DataType
 
-    worker = start(library, profile)
+    worker = start(library, feature_set)
     hello = worker.hello
     worker.close()
     return {
-        "profile": profile.name,
+        "feature_set": feature_set.name,
         "level": Level(hello.level).label,
         "not_supported": [t.name for t in DataType if t.bits >= 8 and t not in hello.data_types],
         "unexpected": list(hello.unexpected),

@@ -126,7 +126,7 @@ spec_option = click.option(
     show_default=True,
     help="What the pages leave open stays open, or is decided as the real library was observed to.",
 )
-# A key of `spec.accuracy.PROFILES`.
+# A key of `spec.accuracy.TOLERANCES`.
 accuracy_option = click.option(
     "--accuracy",
     type=click.Choice(("directml", "precise")),

@@ -23,7 +23,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Verdict
 from dml_conformance.reports.views.console import Steps
-from dml_conformance.spec.accuracy import PROFILES
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -39,7 +39,7 @@ from dml_conformance.spec.validator import Reading
 )
 @click.option(
     "--accuracy",
-    type=click.Choice(list(PROFILES)),
+    type=click.Choice(list(TOLERANCES)),
     help="As for certify; by default as recorded, or directml.",
 )
 @repeat_option
@@ -69,9 +69,9 @@ def replay(
     given_up = ""
     with opened(backend_name, limits) as backend, Steps("Judging", len(named)) as steps:
         judges = {
-            (reading, name): Judge(backend, backend_name, reading, repeat=repeat, profile=profile)
+            (reading, name): Judge(backend, backend_name, reading, repeat=repeat, tolerance=tolerance)
             for reading in Reading
-            for name, profile in PROFILES.items()
+            for name, tolerance in TOLERANCES.items()
         }
         try:
             for one in steps.over(named):

@@ -89,7 +89,7 @@ def run(
     _check_usage(corpora, backend_names, devices, given, folder)
     part = shard or WHOLE
     waivers = given.waivers
-    setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, profile=given.profile)
+    setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, tolerance=given.tolerance)
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
     if devices is not None:
         setup = dataclasses.replace(setup, places=places_on(backend_names, devices_of(backend_names), devices))

@@ -30,7 +30,7 @@ from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import CaseBlock, TaskJudge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.model.summary import case_size
-from dml_conformance.spec.accuracy import PROFILES, Profile
+from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
@@ -142,7 +142,7 @@ class ConformanceSuite:
                 raise pytest.UsageError(
                     "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"
                 )
-        return _judge_of(chosen, _limits(config), PROFILES[config.getoption("--dml-accuracy")])
+        return _judge_of(chosen, _limits(config), TOLERANCES[config.getoption("--dml-accuracy")])
 
     def _chosen_levels(self, config: pytest.Config, judge: Judge) -> list[Level]:
         return self._levels(config) or [max(judge.capabilities.levels)]
@@ -226,7 +226,7 @@ class _SuiteJudge:
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self._tasks = TaskJudge(judge)
-        self._blame = Blame(judge.backend_name, judge.reading, judge.profile)
+        self._blame = Blame(judge.backend_name, judge.reading, judge.tolerance)
         self._repetition = Repetition(judge)
 
     def settled(self, cases: Iterable[Case], phase: Phase) -> list[Record]:
@@ -248,11 +248,11 @@ class _SuiteJudge:
         return list(map(self._blame.settled, records))
 
 
-def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> _SuiteJudge:
+def _judge_of(chosen: Backend | type[Backend] | str, limits: Limits | None, tolerance: Tolerance) -> _SuiteJudge:
     """One backend for all tests of a process: making one can be slow, and one instance keeps its state."""
-    key = chosen if isinstance(chosen, str) else id(chosen), limits, profile.name
+    key = chosen if isinstance(chosen, str) else id(chosen), limits, tolerance.name
     if key not in _JUDGES:
-        _JUDGES[key] = chosen, _SuiteJudge(_new_judge(chosen, limits, profile))
+        _JUDGES[key] = chosen, _SuiteJudge(_new_judge(chosen, limits, tolerance))
     return _JUDGES[key][1]
 
 
@@ -267,20 +267,20 @@ def close_backends() -> None:
             judged.judge.backend.close()
 
 
-def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None, profile: Profile) -> Judge:
+def _new_judge(chosen: Backend | type[Backend] | str, limits: Limits | None, tolerance: Tolerance) -> Judge:
     if isinstance(chosen, str):
         try:
             backend = load_backend(chosen) if limits is None else IsolatedBackend(chosen, limits)
-            return Judge(backend, chosen, profile=profile)
+            return Judge(backend, chosen, tolerance=tolerance)
         except BackendError as error:
             raise pytest.UsageError(f"--dml-backend: {error}") from None
     if not isinstance(chosen, type):
-        return Judge(chosen, _path_of(type(chosen)), profile=profile)
+        return Judge(chosen, _path_of(type(chosen)), tolerance=tolerance)
     name = _path_of(chosen)
     if limits is not None:
         with suppress(BackendError):  # it is found only here, or not to be had at all, which making it here shows best
-            return Judge(IsolatedBackend(name, limits), name, profile=profile)
-    return Judge(chosen(), name, profile=profile)
+            return Judge(IsolatedBackend(name, limits), name, tolerance=tolerance)
+    return Judge(chosen(), name, tolerance=tolerance)
 
 
 def _path_of(backend: type) -> str:

@@ -42,7 +42,7 @@ from dml_conformance.conformance.judge.output_digest import output_digest
 from dml_conformance.reports.model.costs import Part
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.expectation import Bits
 from dml_conformance.spec.operator import inputs, outputs
@@ -133,7 +133,7 @@ class BatchJudge:
             return []
         watch = self.judge.watch
         with watch(Part.EXPECT):
-            batch = _Batch(members, self.judge.profile)
+            batch = _Batch(members, self.judge.tolerance)
         wrong: dict[int, Judgement] = {}
         seconds = 0.0
         for execution in range(self.judge.repeat):
@@ -187,7 +187,7 @@ class BatchJudge:
         judged = self._one_by_one(members)
         if any(each.verdict in NOT_CONFORMANT for each in judged):
             return judged
-        batches = (_Batch([member], self.judge.profile) for member in members)
+        batches = (_Batch([member], self.judge.tolerance) for member in members)
         guilty = [n for n, batch in enumerate(batches) if self._failure(batch) is not None]
         for n in guilty or [0]:
             what = "a batch of this case" if guilty else f"a batch of {len(members)} cases from this one on"
@@ -243,9 +243,9 @@ class _Batch:
         unwritten: of the cases that were looked at alone, by number.
     """
 
-    def __init__(self, members: Sequence[_Member], profile: Profile) -> None:
+    def __init__(self, members: Sequence[_Member], tolerance: Tolerance) -> None:
         self.members = members
-        self._profile = profile
+        self._tolerance = tolerance
         self._layouts: list[Layout] = []
         end = 0
         for pending, _ in members:
@@ -337,7 +337,7 @@ class _Batch:
             held = slice(bound[key].offset, bound[key].offset + content.size)
             memory[held] = content
             self._is_free[held] = False
-        expected = expected_output(desc, bound, self._profile)
+        expected = expected_output(desc, bound, self._tolerance)
         for slot in outputs(desc):
             stretch, tensor = layout.stretches[slot.key], slot.tensor
             _elements(self._is_element.view(np.uint8), stretch, tensor)[...] = _TRUE[tensor.data_type.size]

@@ -17,7 +17,7 @@ from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Record, Repeated, Verdict
 from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import FailureKind, failure_kind
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule
 from dml_conformance.spec.validator import Reading
@@ -33,13 +33,13 @@ class Blame:
     Args:
         backend_name: how the command line names the backend.
         reading: what counts as the specification.
-        profile: the bounds that results of arithmetic are held to.
+        tolerance: the bounds that results of arithmetic are held to.
     """
 
-    def __init__(self, backend_name: str, reading: Reading, profile: Profile) -> None:
+    def __init__(self, backend_name: str, reading: Reading, tolerance: Tolerance) -> None:
         self._backend_name = backend_name
         self._reading = reading
-        self._profile = profile
+        self._tolerance = tolerance
         self._forgiven = 0
 
     def settled(self, record: Record) -> Record:
@@ -67,7 +67,7 @@ class Blame:
             reason=reason,
             output="",
             reproduce=reproduce_line(
-                Case.from_json(record.case_json), self._backend_name, self._reading, self._profile
+                Case.from_json(record.case_json), self._backend_name, self._reading, self._tolerance
             ),
         )
 

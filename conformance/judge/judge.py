@@ -42,7 +42,7 @@ from dml_conformance.conformance.judge.timed import TimedMemory
 from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import Phase, Record, Verdict
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.case import Case, Placement, digest_of
 from dml_conformance.spec.divergences import recognise
 from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at, with_tensors
@@ -179,7 +179,7 @@ class Judge:
         digests_outputs: whether records have a digest of each executed case's outputs.
         repeat: how often each case is executed, with the same inputs and other poison; it passes if it does each time.
             A large one is executed once unless this is more than `REPEAT`.
-        profile: the bounds that results of arithmetic are held to.
+        tolerance: the bounds that results of arithmetic are held to.
 
     Attributes:
         watch: seconds of the parts of its work.
@@ -194,14 +194,14 @@ class Judge:
         claims: Capabilities | None = None,
         digests_outputs: bool = False,
         repeat: int = REPEAT,
-        profile: Profile = DIRECTML,
+        tolerance: Tolerance = DIRECTML,
     ) -> None:
         self.backend = backend
         self.backend_name = backend_name
         self.reading = reading
         self.digests_outputs = digests_outputs
         self.repeat = repeat
-        self.profile = profile
+        self.tolerance = tolerance
         self.watch = Stopwatch()
         # A backend in this process gains nothing by being asked ahead.
         self.prefetches = isinstance(backend, IsolatedBackend)
@@ -248,7 +248,7 @@ class Judge:
             case_json=content,
             differences=judged.comparison.shown,
             difference_count=judged.comparison.wrong,
-            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading, self.profile),
+            reproduce="" if passed else reproduce_line(case, self.backend_name, self.reading, self.tolerance),
             output=judged.output,
             errors=judged.errors,
         )
@@ -353,7 +353,7 @@ class Judge:
         contents = self.contents(pending)
         if isinstance(contents, Judgement):
             return contents
-        return TimedMemory(pending.case, pending.placement, contents, self.profile)
+        return TimedMemory(pending.case, pending.placement, contents, self.tolerance)
 
     def judge_timed(self, pending: Pending, memory: TimedMemory, runs: str) -> Judgement:
         """The verdict on what the last of some timed runs left; `runs` says which they were. Raises StrayWrite."""
@@ -465,7 +465,7 @@ class Judge:
 
     def expected(self, pending: Pending, read: Bindings) -> Mapping[str, Expectation | LargeExpectation]:
         """What the outputs have to hold, by slot."""
-        return expected_results(pending, read, self.profile)
+        return expected_results(pending, read, self.tolerance)
 
     def judge_memory(
         self,
@@ -597,16 +597,16 @@ class Judge:
 
 
 def expected_results(
-    pending: Pending, read: Bindings, profile: Profile
+    pending: Pending, read: Bindings, tolerance: Tolerance
 ) -> Mapping[str, Expectation | LargeExpectation]:
     """What the outputs of a case have to hold, by slot; computed anew, part by part, where they are large."""
     if in_place_input(pending.case):  # which the execution writes over
         read = {key: Binding(bound.buffer.copy(), bound.offset, bound.size) for key, bound in read.items()}
-        return expected_output(pending.case.desc, read, profile)
+        return expected_output(pending.case.desc, read, tolerance)
     period = max((recipe.period for recipe in (pending.case.data or {}).values()), default=0)
     if pending.needed > LARGE_BYTES:
-        return expected_parts(pending.case.desc, read, profile, period)
-    return expected_in_turns(pending.case.desc, read, profile, period)
+        return expected_parts(pending.case.desc, read, tolerance, period)
+    return expected_in_turns(pending.case.desc, read, tolerance, period)
 
 
 def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindings) -> OutputComparison:
@@ -661,14 +661,14 @@ def _overlapping(case: Case) -> list[str]:
 
 
 def reproduce_line(
-    case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED, profile: Profile = DIRECTML
+    case: Case, backend_name: str, reading: Reading = Reading.DOCUMENTED, tolerance: Tolerance = DIRECTML
 ) -> str:
     """One shell line that judges the case again."""
     content = case.to_json()
     del content["expect"], content["origin"]
     text = msgspec.json.encode(content).decode()
     spec = "" if reading is Reading.DOCUMENTED else f"--spec {reading} "
-    spec += "" if profile.name == DIRECTML.name else f"--accuracy {profile.name} "
+    spec += "" if tolerance.name == DIRECTML.name else f"--accuracy {tolerance.name} "
     return f"dml-conformance replay {spec}--backend {shlex.quote(backend_name)} {shlex.quote(text)}"
 
 

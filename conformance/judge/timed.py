@@ -13,7 +13,7 @@ from dml_conformance.backends.reference.operators import cut_of
 from dml_conformance.backends.reference.parts import LargeExpectation
 from dml_conformance.backends.timing import time_execution
 from dml_conformance.conformance.judge.memory import CaseMemory, Expected, OutputMemory, Sample, allowed_elements
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.case import Case, Placement
 from dml_conformance.spec.expectation import Box, boxes
 from dml_conformance.spec.operator import Slot, outputs
@@ -33,7 +33,7 @@ class TimedMemory:
         case: it.
         placement: how its tensors are bound.
         contents: of its inputs, by slot.
-        profile: the bounds that results of arithmetic are held to.
+        tolerance: the bounds that results of arithmetic are held to.
 
     Attributes:
         read: the inputs, by slot.
@@ -41,14 +41,14 @@ class TimedMemory:
         expected: what is right of the outputs; no box where only the whole could be computed, and that takes too long.
     """
 
-    def __init__(self, case: Case, placement: Placement, contents: Mapping[str, Bytes], profile: Profile) -> None:
+    def __init__(self, case: Case, placement: Placement, contents: Mapping[str, Bytes], tolerance: Tolerance) -> None:
         self._case = case
         self._memory = CaseMemory(case.desc, placement)
         self.read = self._memory.put_inputs(contents)
         self._sources = {key: each.binding for key, each in self.read.items()}
         self.written: dict[str, OutputMemory] = {}
         self._is_poisoned = False
-        self.expected = self._expected(profile)
+        self.expected = self._expected(tolerance)
 
     def run(self, backend: Backend, repeats: int, *, cold: bool = False) -> list[float]:
         """Seconds of each of `repeats` runs; raises as `time_execution`. `fetch` brings what the last one left."""
@@ -79,14 +79,14 @@ class TimedMemory:
             return False
         return found.elements.tobytes() == found.poison.tobytes()
 
-    def _expected(self, profile: Profile) -> dict[str, Expected]:
+    def _expected(self, tolerance: Tolerance) -> dict[str, Expected]:
         desc = self._case.desc
         elements = {slot.key: slot.tensor.element_count for slot in outputs(desc)}
         if max(elements.values()) <= MOST_BOXES * BOX:
-            return {**expected_output(desc, self._sources, profile)}
+            return {**expected_output(desc, self._sources, tolerance)}
         if max(elements.values()) > MOST_WHOLE and cut_of(desc.operator) is None:
             return dict.fromkeys(elements, NOTHING)
-        whole = expected_parts(desc, self._sources, profile)
+        whole = expected_parts(desc, self._sources, tolerance)
         found: dict[str, Expected] = {}
         for slot in outputs(desc):
             every = list(boxes(slot.tensor.sizes, BOX))

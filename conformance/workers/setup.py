@@ -9,7 +9,7 @@ from dml_conformance.backends.loading import load_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.judge.judge import REPEAT, Judge
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.validator import Reading
 
@@ -32,7 +32,7 @@ class JudgeSetup:
             first place, and so on, and after the last one the first again. Empty where it is the names above.
         claims: what each backend is held to; empty where it is all that it claims.
         digests_outputs: as of a judge.
-        profile: the bounds that results of arithmetic are held to.
+        tolerance: the bounds that results of arithmetic are held to.
     """
 
     backends: tuple[str, ...]
@@ -43,7 +43,7 @@ class JudgeSetup:
     places: tuple[tuple[str, ...], ...] = ()
     claims: tuple[Capabilities, ...] = ()
     digests_outputs: bool = False
-    profile: Profile = DIRECTML
+    tolerance: Tolerance = DIRECTML
 
     @classmethod
     def of(cls, judge: Judge, limits: Limits) -> JudgeSetup:
@@ -55,7 +55,7 @@ class JudgeSetup:
             limits=limits,
             claims=(judge.capabilities,),
             digests_outputs=judge.digests_outputs,
-            profile=judge.profile,
+            tolerance=judge.tolerance,
         )
 
     def at(self, place: int) -> JudgeSetup:
@@ -76,7 +76,7 @@ class JudgeSetup:
             claims=self.claims[number] if self.claims else None,
             digests_outputs=self.digests_outputs,
             repeat=self.repeat,
-            profile=self.profile,
+            tolerance=self.tolerance,
         )
 
     def load(self, number: int) -> Backend:

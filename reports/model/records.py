@@ -365,7 +365,7 @@ class Campaign(msgspec.Struct, frozen=True):
         levels: levels asked for.
         budget: quick, standard or full.
         seed: of everything random.
-        accuracy: name of the profile whose bounds results of arithmetic were held to.
+        accuracy: name of the tolerance whose bounds results of arithmetic were held to.
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
         started: ISO 8601, UTC.

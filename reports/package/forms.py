@@ -159,7 +159,7 @@ class CaseList(PackageDocument, frozen=True, kw_only=True):
         operators: in the order of the run.
         levels: ascending.
         spec: what counted as the specification.
-        accuracy: profile whose bounds results of arithmetic were held to.
+        accuracy: tolerance whose bounds results of arithmetic were held to.
         phases: those that have cases, in the order of the run.
     """
 

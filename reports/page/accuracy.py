@@ -12,7 +12,7 @@ from dml_conformance.reports.model.grouping import distinct, grouped
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.model.text import ulp_text
 from dml_conformance.reports.page.drawing import LONGEST_LABEL, MARKERS, LogScale, Tick, path_through
-from dml_conformance.spec.accuracy import PROFILES, Profile
+from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 
 MAX_ROWS = 400  # of the table: operators with two types each
 MAX_CURVES = 720  # of all panels
@@ -100,7 +100,7 @@ class AccuracyResults:
     """What a report says of accuracy.
 
     Attributes:
-        profiles: whose bounds results were held to, with the labels of the campaigns.
+        tolerances: whose bounds results were held to, with the labels of the campaigns.
         rows: of the table, what needs most of its bound first.
         rows_left_out: for which it has no room.
         panels: of the plot.
@@ -110,7 +110,7 @@ class AccuracyResults:
         is_folded: whether there are too many operators to show them at once.
     """
 
-    profiles: Sequence[tuple[Profile, Sequence[str]]]
+    tolerances: Sequence[tuple[Tolerance, Sequence[str]]]
     rows: Sequence[AccuracyRow]
     rows_left_out: int
     panels: Sequence[ErrorPanel]
@@ -138,9 +138,9 @@ def accuracy_results(campaigns: Sequence[tuple[str, Summary]]) -> AccuracyResult
         room -= len(curves)
         if curves and room >= 0:
             panels.append(_panel(operator, max(row.used for row in own), curves, scale, kinds))
-    profiles = grouped(campaigns, lambda campaign: campaign[1].campaign.accuracy)
+    tolerances = grouped(campaigns, lambda campaign: campaign[1].campaign.accuracy)
     return AccuracyResults(
-        [(PROFILES[name], [label for label, _ in found]) for name, found in profiles.items()],
+        [(TOLERANCES[name], [label for label, _ in found]) for name, found in tolerances.items()],
         rows[:MAX_ROWS],
         len(rows[MAX_ROWS:]),
         panels,

@@ -11,7 +11,7 @@ import msgspec
 from dml_conformance.reports.model.encoded import LONGEST_REASON
 from dml_conformance.reports.model.errors import LARGEST_POWER, LEAST_BIN, MOST_BIN, Errors
 from dml_conformance.reports.model.records import Campaign, Ending, Record, Strength, Throughput, Verdict
-from dml_conformance.spec.accuracy import PROFILES
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -98,8 +98,8 @@ def check_campaign(campaign: Campaign) -> None:
     if campaign.strength:
         msgspec.convert(campaign.strength, Strength)
     Reading(campaign.spec)
-    if campaign.accuracy not in PROFILES:
-        raise ValueError(f"accuracy: expected one of {', '.join(PROFILES)}, found {campaign.accuracy!r}")
+    if campaign.accuracy not in TOLERANCES:
+        raise ValueError(f"accuracy: expected one of {', '.join(TOLERANCES)}, found {campaign.accuracy!r}")
 
 
 def check_record(record: Record) -> None:

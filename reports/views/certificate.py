@@ -131,7 +131,7 @@ class Run(CertificateEntry, frozen=True, kw_only=True):
         seed: of everything random; the same seed makes the same cases.
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
-        accuracy: profile whose bounds results of arithmetic were held to.
+        accuracy: tolerance whose bounds results of arithmetic were held to.
         repeat: how often each case was executed, with other poison in its outputs each time; most of them exactly so
             often.
         started: ISO 8601, UTC.

@@ -382,7 +382,7 @@ def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:
         known = (figure(errors.largest), figure(errors.most), f"{errors.count:,}") if errors.count else ("", "", "")
         figures = part_of_bound(errors.used), *known, f"{errors.wrong:,}"
         table.add_row(_text(console, operator), _text(console, data_type), *figures)
-    title = f"Accuracy, what needs most of its bound first, profile {summary.campaign.accuracy}:"
+    title = f"Accuracy, what needs most of its bound first, tolerance {summary.campaign.accuracy}:"
     parts: list[RenderableType] = [Text(title), table]
     if any(not errors.count for _, _, errors in rows[:SHOWN_INACCURATE]):
         parts.append(Text(WITHOUT_ULP))

@@ -15,12 +15,12 @@ from mpmath import mpf
 
 from dml_conformance.backends.reference import enclosure, functions
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.datatypes import DataType
 
 FLOAT32, FLOAT16 = DataType.FLOAT32, DataType.FLOAT16
 WIDTH = 4  # of the rows that expressions are of
-EVALUATIONS = [Evaluation(profile, kind) for profile in (DIRECTML, PRECISE) for kind in (FLOAT32, FLOAT16, None)]
+EVALUATIONS = [Evaluation(tolerance, kind) for tolerance in (DIRECTML, PRECISE) for kind in (FLOAT32, FLOAT16, None)]
 
 # --- sound ------------------------------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ def lerped(a: Any, b: Any, t: Any, steps: Steps) -> Any:
 
 
 def halved(x: Any, steps: Steps) -> Any:
-    """As FLOAT16: to nearest, or cut where the profile lets it be."""
+    """As FLOAT16: to nearest, or cut where the tolerance lets it be."""
     if isinstance(x, float):
         return x
     from exact_arithmetic import mp, sign, unit
@@ -153,7 +153,7 @@ def halved(x: Any, steps: Steps) -> Any:
     step = unit(x, FLOAT16)
     near = mp.nint(x / step) * step
     near = sign(x) * math.inf if abs(near) > 65504 else near
-    if FLOAT16 in steps.evaluation.profile.cut and steps.random.random() < 0.5:
+    if FLOAT16 in steps.evaluation.tolerance.cut and steps.random.random() < 0.5:
         near = min(mp.floor(abs(x) / step) * step, mpf(65504)) * sign(x)
     return near if near != 0 else math.copysign(0.0, sign(x))
 
@@ -241,11 +241,11 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
 @pytest.mark.parametrize("name", FORMULAS)
-def test_little_that_is_not_legal_lies_inside(name: str, profile: Profile) -> None:
+def test_little_that_is_not_legal_lies_inside(name: str, tolerance: Tolerance) -> None:
     formula, arrays = FORMULAS[name]
-    of_elements, of_rows = tightness(formula, arrays(np.random.default_rng(7)), Evaluation(profile))
+    of_elements, of_rows = tightness(formula, arrays(np.random.default_rng(7)), Evaluation(tolerance))
     assert of_elements <= 20
     assert of_rows <= 20
 
@@ -255,9 +255,9 @@ def share_outside(values: Any, found: Enclosure) -> float:
     return float(np.mean((wide < found.low) | (wide > found.high)))
 
 
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE], ids=lambda profile: profile.name)
-def test_faults_of_sums_and_products_lie_outside(profile: Profile) -> None:
-    random, evaluation = np.random.default_rng(3), Evaluation(profile)
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
+def test_faults_of_sums_and_products_lie_outside(tolerance: Tolerance) -> None:
+    random, evaluation = np.random.default_rng(3), Evaluation(tolerance)
     x = normal(random, 64, 64, by=3.0)
     e = np.exp(x - x.max(1, keepdims=True))
     dropped = e / (e.sum(1, keepdims=True) - e[:, -1:])
@@ -359,8 +359,8 @@ def test_choices_are_their_hull() -> None:
 # --- signs of zero, infinities, NaN -----------------------------------------------------------------------------------
 
 
-def of(*numbers: float, profile: Profile = DIRECTML) -> Enclosure:
-    return Evaluation(profile).of(np.array(numbers, np.float32))
+def of(*numbers: float, tolerance: Tolerance = DIRECTML) -> Enclosure:
+    return Evaluation(tolerance).of(np.array(numbers, np.float32))
 
 
 def ends(found: Enclosure) -> list[tuple[float, float, bool]]:
@@ -390,7 +390,7 @@ def test_a_quotient_may_be_a_product_with_a_reciprocal() -> None:
     assert ends(of(3e38) / of(3e38))[0][0] == 0.0
     low, high, nan = ends(of(math.inf) / of(3e38))[0]
     assert (low, high, nan) == (math.inf, math.inf, True)
-    assert ends(of(3e38, profile=PRECISE) / of(3e38, profile=PRECISE)) == [(1.0, 1.0, False)]
+    assert ends(of(3e38, tolerance=PRECISE) / of(3e38, tolerance=PRECISE)) == [(1.0, 1.0, False)]
 
 
 def test_of_two_zeros_either_is_the_greater_one() -> None:
@@ -455,11 +455,11 @@ def test_conversions_round_to_nearest_or_cut(evaluation: Evaluation, number: flo
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE], ids=lambda profile: profile.name)
-def test_torch_has_the_same_enclosures(name: str, profile: Profile) -> None:
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
+def test_torch_has_the_same_enclosures(name: str, tolerance: Tolerance) -> None:
     torch = pytest.importorskip("torch")
     formula, arrays = FORMULAS[name]
-    drawn, evaluation = arrays(np.random.default_rng(5)), Evaluation(profile)
+    drawn, evaluation = arrays(np.random.default_rng(5)), Evaluation(tolerance)
     one = formula(*map(evaluation.of, drawn)).expectation(FLOAT32)
     other = formula(*(evaluation.of(torch.from_numpy(array)) for array in drawn)).expectation(FLOAT32)
     ulps = [np.abs(getattr(one.within, end).astype(int) - getattr(other.within, end)) for end in ("low", "high")]

@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.floats import spacing
 from dml_conformance.backends.reference.formula import EVERY_FLOAT16, Formula, scaled
 from dml_conformance.backends.reference.layout import NUMBERS
 from dml_conformance.backends.reference.operators.activation import scaled_elu
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias
 
@@ -45,10 +45,10 @@ def test_a_unit_in_the_last_place(data_type: DataType, number: float, unit: floa
 # --- what an output may hold ------------------------------------------------------------------------------------------
 
 
-def ends(low: Any, high: Any, data_type: DataType, profile: Profile = DIRECTML, value: Any = None) -> list[Any]:
+def ends(low: Any, high: Any, data_type: DataType, tolerance: Tolerance = DIRECTML, value: Any = None) -> list[Any]:
     """Of numbers between two the least and the greatest that an output may hold, and whether a NaN is right."""
     low, high = np.array([low]), np.array([high])
-    found = Enclosure(Evaluation(profile, data_type), low if value is None else np.array([value]), low, high)
+    found = Enclosure(Evaluation(tolerance, data_type), low if value is None else np.array([value]), low, high)
     within = found.expectation(data_type).within
     assert within is not None
     nan = False if within.nan is None else bool(within.nan[0])
@@ -91,8 +91,8 @@ def test_the_sign_of_a_zero_is_open_unless_it_is_kept() -> None:
 # --- what is known of the results -------------------------------------------------------------------------------------
 
 
-def within(formula: Formula, profile: Profile = DIRECTML, **more: Any) -> Any:
-    found = formula.expectation(profile, **more).within
+def within(formula: Formula, tolerance: Tolerance = DIRECTML, **more: Any) -> Any:
+    found = formula.expectation(tolerance, **more).within
     assert found is not None
     return found
 
@@ -115,24 +115,24 @@ def test_an_error_is_of_the_first_argument_unless_that_was_rounded_before() -> N
     assert within(formula._replace(is_chained=True)).argument is None
 
 
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE])
-def test_units_are_those_of_the_exact_result(profile: Profile) -> None:
-    below = within(Formula(functions.exp, (np.array([-(2.0**-52)], np.float32),), FLOAT32), profile)
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE])
+def test_units_are_those_of_the_exact_result(tolerance: Tolerance) -> None:
+    below = within(Formula(functions.exp, (np.array([-(2.0**-52)], np.float32),), FLOAT32), tolerance)
     assert below.high.view(np.float32).tolist() == [1 + 2.0**-22]  # four units below 1, which are half of those above
     numbers = np.array([4.05859375], np.float16)
-    turns = within(Formula(lambda x: functions.cos(scaled(x, ScaleBias(0.7, 0.3))), (numbers,), FLOAT16), profile)
+    turns = within(Formula(lambda x: functions.cos(scaled(x, ScaleBias(0.7, 0.3))), (numbers,), FLOAT16), tolerance)
     assert turns.low.view(np.float16).tolist() == [-1.0]  # -1 is the cosine of no number
 
 
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE])
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE])
 @pytest.mark.parametrize("factor", [0.7, -1.3, 1e-20, 3e38])
-def test_errors_of_multiples_are_in_units_of_the_product(factor: float, profile: Profile) -> None:
+def test_errors_of_multiples_are_in_units_of_the_product(factor: float, tolerance: Tolerance) -> None:
     numbers = -np.geomspace(2.0**-10, 64, 1000, dtype=np.float32)
     multiple = Formula(lambda x: functions.expm1(x, factor), (numbers,), FLOAT32)
     wide = numbers.astype(np.float64)
-    found, exact = multiple(profile), factor * np.expm1(wide)
-    absolute = 0.0 if profile is PRECISE else 3 * 2.0**-23 * abs(factor)
-    argument = 0.0 if profile is PRECISE else 2.0**-23 * np.abs(wide * factor * np.exp(wide))
+    found, exact = multiple(tolerance), factor * np.expm1(wide)
+    absolute = 0.0 if tolerance is PRECISE else 3 * 2.0**-23 * abs(factor)
+    argument = 0.0 if tolerance is PRECISE else 2.0**-23 * np.abs(wide * factor * np.exp(wide))
     allowed = np.maximum(4 * spacing(np, exact, FLOAT32), absolute) + argument
     for away in (found.high - exact, exact - found.low):
         assert (away <= allowed * (1 + 1e-6)).all()
@@ -165,9 +165,11 @@ def test_of_many_float16_numbers_each_is_computed_once() -> None:
 # --- ScaleBias --------------------------------------------------------------------------------------------------------
 
 
-def of_scaled(x: float, scale: float, bias: float, kind: Any = np.float32, profile: Profile = DIRECTML) -> Enclosure:
+def of_scaled(
+    x: float, scale: float, bias: float, kind: Any = np.float32, tolerance: Tolerance = DIRECTML
+) -> Enclosure:
     data_type = DataType[np.dtype(kind).name.upper()]
-    return scaled(Evaluation(profile, data_type).of(np.array([x], kind)), ScaleBias(scale, bias))
+    return scaled(Evaluation(tolerance, data_type).of(np.array([x], kind)), ScaleBias(scale, bias))
 
 
 def test_scale_bias_is_rounded_twice_or_once() -> None:

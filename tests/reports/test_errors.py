@@ -137,7 +137,7 @@ def test_errors_count_in_the_digest_of_the_content_alone() -> None:
 
 
 def test_older_results_are_read_without_errors(tmp_path: Path) -> None:
-    """Of a release that knew neither errors nor profiles."""
+    """Of a release that knew neither errors nor tolerances."""
     path = tmp_path / "results.sqlite"
     report_data.feed(StoreWriter(path), [plain()])
     with closing(sqlite3.connect(path)) as connection:
@@ -166,7 +166,7 @@ def test_a_certificate_has_them_and_is_read_back() -> None:
     assert (read.accuracy, read.run.accuracy) == ([], "directml")
 
 
-def test_an_unknown_profile_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_tolerance_is_refused(tmp_path: Path) -> None:
     check_campaign(report_data.campaign(accuracy="precise"))
     with pytest.raises(ValueError, match="accuracy: expected one of directml, precise, found 'guessed'"):
         check_campaign(report_data.campaign(accuracy="guessed"))
@@ -217,7 +217,7 @@ def section(page: str) -> str:
 
 def test_the_page_has_a_section_where_there_are_results_of_arithmetic() -> None:
     found = section(page_of(summary_of()))
-    assert "profile <code>directml</code>" in found
+    assert "tolerance <code>directml</code>" in found
     for text in ("1,011", ">7<", ">2.83<", 'actual">3<'):
         assert text in found
     assert found.count('viewBox="0 0 300') == 2
@@ -327,15 +327,15 @@ def test_what_needs_most_of_its_bound_comes_first() -> None:
 # --- texts ------------------------------------------------------------------------------------------------------------
 
 
-def test_markdown_console_and_files_for_servers_have_them_and_the_profile() -> None:
+def test_markdown_console_and_files_for_servers_have_them_and_the_tolerance() -> None:
     summary = summary_of(accuracy="precise")
     first = [(operator, data_type) for operator, data_type, _ in summary.least_accurate()]
     assert first == [(EXP, "FLOAT16"), (EXP, "FLOAT32"), (SIN, "FLOAT32")]
     text, shown = markdown(summary), report_data.printed(summary)
-    assert "bounds of profile `precise`" in text
+    assert "bounds of tolerance `precise`" in text
     assert f"| {EXP} | FLOAT32 | 0 % | 7 | 2.83 | 1,011 | 3 |" in text
     assert re.search(rf"{EXP} +FLOAT32 +0 % +7 +2.83 +1,011 +3", shown)
-    assert "Accuracy, what needs most of its bound first, profile precise:" in shown
+    assert "Accuracy, what needs most of its bound first, tolerance precise:" in shown
     assert WITHOUT_ULP not in shown
     assert json.loads(ctrf_json(summary))["results"]["environment"]["extra"]["accuracy"] == "precise"
     assert b'<property name="accuracy" value="precise"' in junit_xml(summary)

@@ -71,7 +71,7 @@ class Steps:
         self.habit = self.random.choice(("nearest", "exact", "far", "mixed", "mixed"))
 
     def flushed(self, x: Num, data_type: DataType | None) -> Num:
-        if data_type is None or is_special(x) or self.evaluation.profile.subnormals[data_type] is Subnormals.KEPT:
+        if data_type is None or is_special(x) or self.evaluation.tolerance.subnormals[data_type] is Subnormals.KEPT:
             return x
         return math.copysign(0.0, sign(x)) if abs(x) < FORMATS[data_type].normal and self.random.random() < 0.5 else x
 
@@ -82,7 +82,7 @@ class Steps:
         if data_type is None or is_special(exact):
             return exact
         primitive = PRIMITIVES[name]
-        bound = bound or primitive.bound(self.evaluation.profile, data_type)
+        bound = bound or primitive.bound(self.evaluation.tolerance, data_type)
         habit = self.random.choice(("nearest", "exact", "far")) if self.habit == "mixed" else self.habit
         if habit == "exact":
             found = exact
@@ -132,8 +132,8 @@ class Steps:
         return self.result("multiply", a * b)
 
     def div(self, a: Num, b: Num) -> Num:
-        primitive, profile = PRIMITIVES["divide"], self.evaluation.profile
-        may_be = primitive.by_reciprocal and not profile.is_precise and self.evaluation.data_type is not None
+        primitive, tolerance = PRIMITIVES["divide"], self.evaluation.tolerance
+        may_be = primitive.by_reciprocal and not tolerance.is_precise and self.evaluation.data_type is not None
         if may_be and self.random.random() < 0.5:
             return self.mul(a, self.reciprocal(b))
         return self._quotient("divide", a, b)
@@ -172,7 +172,7 @@ class Steps:
         exact, special = FUNCTIONS[name]
         if x != x:
             return math.nan
-        bound = Bound() if data_type is None else PRIMITIVES[name].bound(self.evaluation.profile, data_type)
+        bound = Bound() if data_type is None else PRIMITIVES[name].bound(self.evaluation.tolerance, data_type)
         if not is_special(x) and data_type is not None:
             if abs(x) > bound.reach and self.random.random() < 0.5:
                 return mpf(self.random.uniform(*(max(min(end, 1e30), -1e30) for end in bound.beyond)))

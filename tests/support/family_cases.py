@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Backend, Binding
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.reference.layout import as_numbers, bits
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
@@ -73,11 +73,11 @@ class Run:
     def expected(self) -> Mapping[str, Expectation]:
         return expected_output(self.desc, self.bindings)
 
-    def ends(self, key: str = "", profile: Profile = DIRECTML) -> tuple[Any, Any, Any]:
+    def ends(self, key: str = "", tolerance: Tolerance = DIRECTML) -> tuple[Any, Any, Any]:
         """Of each element of an output, of the first one unless it is named, the least and the greatest number that is
         right, and whether a NaN is."""
         slot = next(slot for slot in outputs(self.desc) if key in ("", slot.key))
-        found = expected_output(self.desc, self.bindings, profile)[slot.key]
+        found = expected_output(self.desc, self.bindings, tolerance)[slot.key]
         low = high = found.values
         nan = np.zeros(low.shape, bool)
         if found.within is not None:
@@ -91,12 +91,12 @@ class Run:
             low, high = (end.astype(float) for end in ends)
         return np.where(is_open, -np.inf, low), np.where(is_open, np.inf, high), nan | is_open
 
-    def holds(self, result: Any, key: str = "", profile: Profile = DIRECTML) -> Any:
+    def holds(self, result: Any, key: str = "", tolerance: Tolerance = DIRECTML) -> Any:
         """Which elements of a result are right; a single number stands for every element."""
         slot = next(slot for slot in outputs(self.desc) if key in ("", slot.key))
         kind = kind_of(slot.tensor.data_type)
         found = np.array(np.broadcast_to(np.asarray(result, kind), slot.tensor.sizes))
-        expected = expected_output(self.desc, self.bindings, profile)[slot.key]
+        expected = expected_output(self.desc, self.bindings, tolerance)[slot.key]
         return is_right(expected, found.view(f"u{kind.itemsize}"), slot.tensor.data_type)
 
 

@@ -31,7 +31,7 @@ class Choice:
     def rounded(self, exact: Any, name: str) -> Legal:
         """A result of a primitive."""
         kind = NUMBERS[self.evaluation.data_type]
-        bound = PRIMITIVES[name].bound(self.evaluation.profile, self.evaluation.data_type)
+        bound = PRIMITIVES[name].bound(self.evaluation.tolerance, self.evaluation.data_type)
         near = exact.astype(kind)
         if not self.strays or bound.ulp == 0.5:
             return Legal(self, near)
@@ -42,7 +42,7 @@ class Choice:
         return Legal(self, (exact + self.random.uniform(-1, 1, exact.shape) * allowed).astype(kind))
 
     def function(self, name: str, function: Any, x: Legal) -> Legal:
-        bound = PRIMITIVES[name].bound(self.evaluation.profile, self.evaluation.data_type)
+        bound = PRIMITIVES[name].bound(self.evaluation.tolerance, self.evaluation.data_type)
         argument = x.wide
         if self.strays:
             argument = argument * (1 + bound.argument * self.random.uniform(-1, 1, x.wide.shape))

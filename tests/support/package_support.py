@@ -25,7 +25,7 @@ from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
 from dml_conformance.reports.package.forms import Stated, Waiver
 from dml_conformance.reports.store.results import Store
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -49,11 +49,11 @@ def make(
     profile: ClaimsProfile = ClaimsProfile.FULL,
     reading: Reading = Reading.DOCUMENTED,
     operator: str = "TILE",
-    accuracy: Profile = DIRECTML,
+    accuracy: Tolerance = DIRECTML,
 ) -> Path:
     """Certify a backend for one operator at level 3_0 and leave its package in a folder."""
     claims = narrowed(backend.capabilities(), profile)
-    judge = Judge(backend, "reference", reading, claims=claims, digests_outputs=True, profile=accuracy)
+    judge = Judge(backend, "reference", reading, claims=claims, digests_outputs=True, tolerance=accuracy)
     engine = Engine(judge, (operator,), (Level.parse("3_0"),), BUDGETS["quick"], 0)
     all_waivers = Waivers(tuple(waivers))
     with OutputFolder(folder, known=PACKAGE_FILES) as output:

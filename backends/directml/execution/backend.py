@@ -19,7 +19,7 @@ from dml_conformance.backends.directml.execution.loader import choose, names_dev
 from dml_conformance.backends.directml.execution.opening import ExecutionDevice, open_device
 from dml_conformance.backends.directml.execution.submission import Bound, Submission, time_copies
 from dml_conformance.backends.directml.execution.work import Program
-from dml_conformance.backends.directml.profiles import PROFILES
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
 from dml_conformance.spec.datatypes import TensorFlag
@@ -120,8 +120,8 @@ class DeviceBackend(DirectmlBackend):
         """
         here = DeviceDecider(self._opened)
         if platform.system() == "Linux":
-            for profile in PROFILES.values():
-                worker = without_device.start(self._library, profile)
+            for feature_set in FEATURE_SETS.values():
+                worker = without_device.start(self._library, feature_set)
                 if worker.hello.data_types == here.hello.data_types:
                     return worker
                 worker.close()

@@ -47,5 +47,5 @@ def rounded_or_not(x: Enclosure, data_type: DataType) -> Enclosure:
 
 
 def stored(x: Enclosure, data_type: DataType) -> Enclosure:
-    """What may be rounded on the way where the profile lets numbers be kept in the tensors' type, else as it is."""
-    return rounded_or_not(x, data_type) if data_type in x.evaluation.profile.stored else x
+    """What may be rounded on the way where the tolerance lets numbers be kept in the tensors' type, else as it is."""
+    return rounded_or_not(x, data_type) if data_type in x.evaluation.tolerance.stored else x

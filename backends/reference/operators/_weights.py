@@ -259,7 +259,7 @@ def _are_whole(evaluation: Evaluation, numbers: Any, every: Sequence[Sequence[We
     of = FORMATS[evaluation.data_type]
     unit = _unit(numbers) * min((float(np.prod([_unit(of.exact) for of in each])) for each in every), default=1.0)
     is_whole = magnitudes <= unit / (of.epsilon / 2)
-    if evaluation.profile.subnormals[evaluation.data_type] is not Subnormals.KEPT and unit < of.normal:
+    if evaluation.tolerance.subnormals[evaluation.data_type] is not Subnormals.KEPT and unit < of.normal:
         is_whole = magnitudes == 0
     return np.asarray(is_whole | (magnitudes == 0))
 

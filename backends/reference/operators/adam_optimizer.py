@@ -9,7 +9,7 @@ from dml_conformance.backends.reference.functions import of_ends, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import rounded_or_not
 from dml_conformance.backends.reference.parts import Cuts, cut_elementwise
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.structures import AdamOptimizer
 
@@ -22,23 +22,23 @@ def adam(desc: AdamOptimizer, arrays: Arrays) -> dict[str, Any]:
     """
     data_type = desc.input_parameters_tensor.data_type
 
-    def given(name: str, profile: Profile) -> Enclosure:
+    def given(name: str, tolerance: Tolerance) -> Enclosure:
         key = f"{name}_tensor"
-        return Evaluation(profile).of(as_numbers(arrays[key], getattr(desc, key).data_type))
+        return Evaluation(tolerance).of(as_numbers(arrays[key], getattr(desc, key).data_type))
 
-    def first_moment(profile: Profile) -> Enclosure:
-        m, g = (given(name, profile) for name in ("input_first_moment", "gradient"))
+    def first_moment(tolerance: Tolerance) -> Enclosure:
+        m, g = (given(name, tolerance) for name in ("input_first_moment", "gradient"))
         beta = m.operand(desc.beta1)
         return beta * m + (1.0 - beta) * g
 
-    def second_moment(profile: Profile) -> Enclosure:
-        v, g = (given(name, profile) for name in ("input_second_moment", "gradient"))
+    def second_moment(tolerance: Tolerance) -> Enclosure:
+        v, g = (given(name, tolerance) for name in ("input_second_moment", "gradient"))
         beta = v.operand(desc.beta2)
         return beta * v + either((1.0 - beta) * g * g, (1.0 - beta) * (g * g))
 
-    def parameters(profile: Profile) -> Enclosure:
-        x, step = (given(name, profile) for name in ("input_parameters", "training_step"))
-        m, v = (rounded_or_not(moment(profile), data_type) for moment in (first_moment, second_moment))
+    def parameters(tolerance: Tolerance) -> Enclosure:
+        x, step = (given(name, tolerance) for name in ("input_parameters", "training_step"))
+        m, v = (rounded_or_not(moment(tolerance), data_type) for moment in (first_moment, second_moment))
         root = sqrt(v) + desc.epsilon
         ones = [1.0 - _power(x.operand(beta), step) for beta in (desc.beta1, desc.beta2)]
         alpha = sqrt(ones[1]) / ones[0]
@@ -47,9 +47,9 @@ def adam(desc: AdamOptimizer, arrays: Arrays) -> dict[str, Any]:
         return x - either(rate * m / root, rate * (m / root))
 
     return {
-        "output_parameters_tensor": lambda profile: parameters(profile).to(data_type),
-        "output_first_moment_tensor": lambda profile: first_moment(profile).to(data_type),
-        "output_second_moment_tensor": lambda profile: second_moment(profile).to(data_type),
+        "output_parameters_tensor": lambda tolerance: parameters(tolerance).to(data_type),
+        "output_first_moment_tensor": lambda tolerance: first_moment(tolerance).to(data_type),
+        "output_second_moment_tensor": lambda tolerance: second_moment(tolerance).to(data_type),
     }
 
 

@@ -13,7 +13,7 @@ from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as
 from dml_conformance.backends.reference.operators._fused import rounded_or_not
 from dml_conformance.backends.reference.operators.softmax import softmax
 from dml_conformance.backends.reference.parts import Cut, CutRows, Cuts, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, attribute_of, inputs, outputs, with_tensors
 from dml_conformance.spec.operators.attention import HOLDS, MASK_TYPE, SPECS, STACKED, Parts, parts
@@ -29,8 +29,8 @@ def attention(desc: Attention, arrays: Arrays) -> dict[str, Any]:
     return {slot.key: partial(_output, desc, arrays, slot) for slot in outputs(desc)}
 
 
-def _output(desc: Attention, arrays: Arrays, slot: Slot, profile: Profile) -> Enclosure:
-    data_type, sizes, evaluation = desc.output_tensor.data_type, parts(desc), Evaluation(profile)
+def _output(desc: Attention, arrays: Arrays, slot: Slot, tolerance: Tolerance) -> Enclosure:
+    data_type, sizes, evaluation = desc.output_tensor.data_type, parts(desc), Evaluation(tolerance)
     assert isinstance(sizes, Parts)
     numbers = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items() if key not in INTEGERS}
     plain = _heads(desc, numbers, sizes)

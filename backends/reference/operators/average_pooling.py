@@ -15,7 +15,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, 
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal
 from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, counted, gathered, seeing, windows_seen
 from dml_conformance.backends.reference.parts import Cut
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Within
 from dml_conformance.spec.operators._pooling import image
@@ -32,8 +32,8 @@ def average_pooling(desc: AveragePooling, arrays: Arrays) -> dict[str, Any]:
     output, (_, places) = desc.output_tensor.sizes, windows_seen(desc, numbers.shape, desc.output_tensor.sizes)
     count = divisors(desc, places, numbers.shape)
 
-    def means(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(numbers)
+    def means(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(numbers)
         elements = x.each(partial(gathered, places=places)).reshape(*output, -1)
         total = elements.sum((len(output),)).reshape(*output)
         mean = total / Enclosure(total.evaluation, np.maximum(count, 1).astype(np.float64))
@@ -64,8 +64,8 @@ def average_pooling_grad(desc: AveragePoolingGrad, arrays: Arrays) -> dict[str, 
         elements = x.each(partial(gathered, places=back)).reshape(*output, -1)
         return elements.sum((len(output),)).reshape(*output)
 
-    def gradients(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def gradients(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         x, count_ = evaluation.of(numbers), Enclosure(evaluation, count)
         found = sums(x / count_)
         if not count.ndim:
@@ -106,8 +106,8 @@ def quantized_average_pooling(desc: AveragePooling, arrays: Arrays) -> dict[str,
         return found
 
     @quiet
-    def averages(profile: Profile) -> Expectation:
-        evaluation = Evaluation(profile)
+    def averages(tolerance: Tolerance) -> Expectation:
+        evaluation = Evaluation(tolerance)
         whole, scale, by = (evaluation.of(of) for of in (total, *scales))
         divisor = Enclosure(evaluation, np.maximum(count, 1).astype(np.float64))
         found = either(whole * scale / divisor / by, whole / divisor * scale / by)

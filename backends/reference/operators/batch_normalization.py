@@ -12,7 +12,7 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_number
 from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not
 from dml_conformance.backends.reference.operators.mean_variance import variance_of
 from dml_conformance.backends.reference.parts import Cut, CutRows, cut_elementwise
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators.batch_normalization import axes_of
 from dml_conformance.spec.structures import BatchNormalization
 
@@ -29,7 +29,7 @@ def normalized(given: Inputs, mean: Enclosure, variance: Enclosure, desc: BatchN
     root = sqrt(variance + desc.epsilon)
     factor = scale / root
     found = _added(either(scale * ((x - mean) / root), (x - mean) * factor), bias, add)
-    if not x.evaluation.profile.is_precise:
+    if not x.evaluation.tolerance.is_precise:
         found = either(found, _added(x * factor, bias - mean * factor, add))
     data_type = desc.output_tensor.data_type
     return activated(desc.fused_activation, found, data_type).to(data_type)
@@ -110,17 +110,17 @@ def training_gradients(given: Inputs, desc: BatchNormalization) -> Outputs:
 
 
 def _operator(formula: Callable[[Inputs, Any], Outputs]) -> Compute:
-    """What computes each output on its own when it is asked for, under a profile."""
+    """What computes each output on its own when it is asked for, under a tolerance."""
 
     def compute(desc: BatchNormalization, arrays: Arrays) -> dict[str, Any]:
         found: dict[str, Outputs] = {}
 
-        def output(key: str, profile: Profile) -> Enclosure:
-            if profile.name not in found:
-                evaluation, data_type = Evaluation(profile), desc.input_tensor.data_type
+        def output(key: str, tolerance: Tolerance) -> Enclosure:
+            if tolerance.name not in found:
+                evaluation, data_type = Evaluation(tolerance), desc.input_tensor.data_type
                 given = {name: evaluation.of(as_numbers(array, data_type)) for name, array in arrays.items()}
-                found[profile.name] = formula(given, desc)
-            return found[profile.name][key]()
+                found[tolerance.name] = formula(given, desc)
+            return found[tolerance.name][key]()
 
         keys = [field.attribute for field in desc.fields if field.is_output]
         return {key: partial(output, key) for key in keys}

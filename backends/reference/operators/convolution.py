@@ -1,7 +1,7 @@
 """CONVOLUTION: sums of what windows see, weighted by filters, or what windows add to an image.
 
 Every element is a row of products: those that a window sees, or those that windows add there. Winograd's and Fourier's
-transforms, which have other errors, would be a profile of their own.
+transforms, which have other errors, would be a tolerance of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dml_conformance.backends.reference.operators._quantized import (
 )
 from dml_conformance.backends.reference.operators._windows import gathered, known_windows, moving_axes, seeing, seen
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators._windows import FIRST
@@ -62,8 +62,8 @@ def convolution(desc: DML_CONVOLUTION_OPERATOR_DESC, arrays: Arrays) -> dict[str
         is_more = bias is not None or desc.fused_activation is not None or not backward
         is_open = is_open | (_each(np.logical_or, added)[:, 0] & (is_more | ~missing.all(axis=1))).reshape(shown)
 
-    def sums(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def sums(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         elements = evaluation.of(numbers).each(partial(gathered, places=places))
         rows = elements.reshape(output[0], groups, -1, *missing.shape).permute(0, 1, 3, 2, 4)
         rows = rows.reshape(output[0], groups, len(missing), -1)
@@ -98,8 +98,8 @@ def quantized_convolution(desc: Convolution, arrays: Arrays) -> dict[str, Any]:
         is_open = has_no_quotient((of_input, of_filter, of_input * of_filter), scale)
         is_open = has_no_int32(sums) | has_no_int32(sums + bias) | is_open
 
-    def expected(profile: Profile) -> Expectation:
-        evaluation = Evaluation(profile)
+    def expected(tolerance: Tolerance) -> Expectation:
+        evaluation = Evaluation(tolerance)
         x, y, of_x, of_y, by = map(evaluation.of, (rows, columns, of_input, of_filter, scale))
         added = as_float32(evaluation.of(bias))
         scaled = (x * of_x) @ (y * of_y) + added * (of_x * of_y)

@@ -12,7 +12,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.backends.reference.products import cumulative_product
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators.cumulative import DIRECTION, is_exclusive
 from dml_conformance.spec.structures import Cumulative
 
@@ -41,8 +41,8 @@ def cumulative(empty: int, of_integers: Callable[..., Any], of_floats: Scan, des
             found = np.concatenate((first.astype(numbers.dtype), found[before_last]), axis)
         return {"output_tensor": found[turn]}
 
-    def formula(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(numbers[turn])
+    def formula(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(numbers[turn])
         found = of_floats(x, axis)
         if is_exclusive(desc):
             found = concatenate((Enclosure(x.evaluation, first.astype(np.float64)), found[before_last]), axis)

@@ -10,7 +10,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.layout import UNSIGNED, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal, quantized_between
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation, Within, boxes
 from dml_conformance.spec.structures import DynamicQuantize
 
@@ -28,13 +28,13 @@ def dynamic_quantize(desc: DynamicQuantize, arrays: Arrays) -> dict[str, Any]:
     single = desc.output_scale_tensor.sizes
 
     @quiet
-    def scale_and_zero(profile: Profile) -> tuple[Enclosure, Enclosure] | None:
+    def scale_and_zero(tolerance: Tolerance) -> tuple[Enclosure, Enclosure] | None:
         """Of both ranges; None where they are open."""
         if not np.isfinite(ends).all() or len(ranges) < 2:
             return None
         found = []
         for every in ranges:
-            low, high = (Evaluation(profile).of(np.array([end], x.dtype)) for end in every)
+            low, high = (Evaluation(tolerance).of(np.array([end], x.dtype)) for end in every)
             scale = (high - low) / STEPS
             found.append((scale, limits[0] - low / scale))
             if has_no_reciprocal(scale.value.astype(np.float32)).any():
@@ -42,13 +42,13 @@ def dynamic_quantize(desc: DynamicQuantize, arrays: Arrays) -> dict[str, Any]:
         scale, zero = (either(*each) for each in zip(*found, strict=True))
         return scale, zero
 
-    def output_scale(profile: Profile) -> Enclosure | Expectation:
-        found = scale_and_zero(profile)
+    def output_scale(tolerance: Tolerance) -> Enclosure | Expectation:
+        found = scale_and_zero(tolerance)
         return _anything(single, 4) if found is None else found[0].reshape(*single)
 
     @quiet
-    def output_zero(profile: Profile) -> Expectation:
-        found = scale_and_zero(profile)
+    def output_zero(tolerance: Tolerance) -> Expectation:
+        found = scale_and_zero(tolerance)
         if found is None:
             return _anything(single, 1)
         values = (np.clip(end, *limits).astype(np.int16).astype(np.uint8).reshape(single) for end in _whole(found[1]))
@@ -56,14 +56,14 @@ def dynamic_quantize(desc: DynamicQuantize, arrays: Arrays) -> dict[str, Any]:
         return Expectation(value, within=Within(low, high))
 
     @quiet
-    def output(profile: Profile) -> Expectation:
-        found = scale_and_zero(profile)
+    def output(tolerance: Tolerance) -> Expectation:
+        found = scale_and_zero(tolerance)
         if found is None:
             return _anything(x.shape, 1)
         low, values, high = (np.empty(x.shape, np.uint8) for _ in range(3))
         zeros = tuple(np.clip(end, *limits) for end in _whole(found[1]))
         for box in boxes(x.shape, PART):
-            quotient = Evaluation(profile).of(x[box]) / found[0]
+            quotient = Evaluation(tolerance).of(x[box]) / found[0]
             none = np.zeros(quotient.shape, np.bool_)
             part = quantized_between(quotient.low, quotient.value, quotient.high, zeros, none, data_type)
             values[box] = low[box] = high[box] = part.values

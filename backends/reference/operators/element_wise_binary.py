@@ -88,7 +88,7 @@ def _remainder(rounding: str, a: Enclosure, b: Enclosure) -> Enclosure:
     xp, of = a.xp, FORMATS[a.evaluation.data_type or DataType.FLOAT32]
     truncated = functions.truncated_remainder(a, b)
     found = truncated if rounding == "trunc" else functions.floored_remainder(a, b)
-    if not a.evaluation.profile.is_precise:
+    if not a.evaluation.tolerance.is_precise:
         own = a.evaluation.data_type
         exact_a, reciprocal = a.computed_in(None), b.reciprocal().computed_in(None)
         quotient = either(exact_a / b.computed_in(None), exact_a * reciprocal).computed_in(own)
@@ -117,7 +117,7 @@ def _a_unit_off(a: Enclosure, x: Enclosure) -> Enclosure:
 def atan_yx(y: Enclosure, x: Enclosure) -> Enclosure:
     """atan2(y, x), or the arctangent of a quotient; anything where both are 0, or infinite"""
     found = functions.atan2(y, x)
-    if not y.evaluation.profile.is_precise:
+    if not y.evaluation.tolerance.is_precise:
         found = either(found, _angle(y, x), where(known(abs(y.value) > abs(x.value)), _inverse_angle(y, x), found))
         if y.evaluation.data_type is DataType.FLOAT32:  # a comparison takes y for 0, of whatever sign
             is_tiny = (y.value != 0) & (abs(y.value) < FORMATS[DataType.FLOAT32].normal)

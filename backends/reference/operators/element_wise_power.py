@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec import structures
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Numbers, Within
 
@@ -114,10 +114,10 @@ def _of_integers(desc: structures.ElementWisePower, base: Array, exponent: Array
 
 
 @quiet
-def _of_integers_to_floats(data_type: DataType, base: Array, exponent: Array, profile: Profile) -> Expectation:
+def _of_integers_to_floats(data_type: DataType, base: Array, exponent: Array, tolerance: Tolerance) -> Expectation:
     """The power as FLOAT32 has it of the base or of FLOAT32's number nearest to it, cut to a whole number or rounded;
     free where that is no number of the type"""
-    evaluation = Evaluation(profile)
+    evaluation = Evaluation(tolerance)
     x = evaluation.of(base)
     found = _power(either(x, x.to(DataType.FLOAT32)), evaluation.of(exponent))
     low = np.minimum(np.trunc(found.low), np.rint(found.low))

@@ -18,7 +18,7 @@ from dml_conformance.backends.reference.operators._quantize import (
 )
 from dml_conformance.backends.reference.parts import Cut, cut_elementwise
 from dml_conformance.spec import structures
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 
@@ -46,8 +46,8 @@ def quantized_add(desc: structures.ElementWiseQuantize, arrays: Arrays) -> dict[
     scales = _numbers(desc, arrays, "output_scale_tensor")
 
     @quiet
-    def output(profile: Profile) -> Expectation:
-        evaluation = Evaluation(profile)
+    def output(tolerance: Tolerance) -> Expectation:
+        evaluation = Evaluation(tolerance)
         a, b = (
             evaluation.of(
                 _numbers(desc, arrays, f"{of}_tensor") - _zero_points(desc, arrays, f"{of}_zero_point_tensor")

@@ -16,7 +16,7 @@ from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, 
 from dml_conformance.backends.reference.operators._conversion import scalar
 from dml_conformance.backends.reference.parts import Cut, Spans
 from dml_conformance.spec import structures
-from dml_conformance.spec.accuracy import Profile, Subnormals
+from dml_conformance.spec.accuracy import Subnormals, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 
@@ -45,7 +45,9 @@ def fill_value_sequence(desc: structures.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, 
 
 
 @quiet
-def _floats(data_type: DataType, start: float, delta: float, steps: Array, certain: int, profile: Profile) -> Enclosure:
+def _floats(
+    data_type: DataType, start: float, delta: float, steps: Array, certain: int, tolerance: Tolerance
+) -> Enclosure:
     """A sequence whose first `certain` elements are not rounded.
 
     Each step after them, and the product in their place, may lose a unit in the last place of the largest number that
@@ -56,10 +58,10 @@ def _floats(data_type: DataType, start: float, delta: float, steps: Array, certa
     value = start + products
     largest = np.maximum(np.maximum(np.abs(products), np.abs(value)), abs(start))
     unit = spacing(np, largest, data_type)
-    if profile.subnormals[data_type] is not Subnormals.KEPT:
+    if tolerance.subnormals[data_type] is not Subnormals.KEPT:
         unit = unit + of.normal
     radius = np.where(steps < certain, 0.0, (steps + 1) * unit)
-    found = Enclosure(Evaluation(profile, data_type), value, value - radius, value + radius)
+    found = Enclosure(Evaluation(tolerance, data_type), value, value - radius, value + radius)
     return found.opened(~(largest + radius < of.largest)).to(data_type)
 
 

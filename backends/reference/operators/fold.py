@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._windows import known_windows, seeing
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators._windows import FIRST
 from dml_conformance.spec.structures import Fold
 
@@ -49,8 +49,8 @@ def fold(desc: Fold, arrays: Arrays) -> dict[str, Any]:
             found.append(padded[(slice(None), slice(None), *place, *along)])
         return np.stack(found, -1)
 
-    def sums(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(columns)
+    def sums(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(columns)
         return x.each(terms).sum((rank,)).reshape(*sizes).to(desc.output_tensor.data_type)
 
     return {"output_tensor": sums}

@@ -8,7 +8,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated, axes_of, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators.gemm import TRANSPOSE
 from dml_conformance.spec.structures import Gemm
 
@@ -16,8 +16,8 @@ from dml_conformance.spec.structures import Gemm
 def gemm(desc: Gemm, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = activation(Alpha * sum(a[..., m, k] * b[..., k, n]) + Beta * c[..., m, n])"""
 
-    def formula(profile: Profile) -> Enclosure:
-        evaluation, data_type = Evaluation(profile), desc.output_tensor.data_type
+    def formula(tolerance: Tolerance) -> Enclosure:
+        evaluation, data_type = Evaluation(tolerance), desc.output_tensor.data_type
         numbers = {key: as_numbers(array, data_type) for key, array in arrays.items()}
         a = evaluation.of(numbers["a_tensor"].swapaxes(-1, -2) if desc.trans_a == TRANSPOSE else numbers["a_tensor"])
         b = evaluation.of(numbers["b_tensor"].swapaxes(-1, -2) if desc.trans_b == TRANSPOSE else numbers["b_tensor"])

@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.functions import of_ends
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._windows import gathered, seen
 from dml_conformance.backends.reference.parts import Cut, CutRows
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators._windows import Window
 from dml_conformance.spec.structures import LocalResponse, LocalResponseGrad
 
@@ -28,8 +28,8 @@ def normalize(desc: LocalResponse, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.output_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
 
-    def formula(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(numbers)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(numbers)
         base = either(*(_base(desc, x, divisor, around) for divisor, around, _ in _readings(desc)))
         is_open = ~(base.low > 0) & ~np.isnan(base.low)
         return _over(x, _powers(base, desc.beta)).opened(is_open).to(data_type)
@@ -45,8 +45,8 @@ def gradient(desc: LocalResponseGrad, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.output_gradient_tensor.data_type
     numbers = [as_numbers(arrays[key], data_type) for key in ("input_tensor", "input_gradient_tensor")]
 
-    def formula(profile: Profile) -> Enclosure:
-        x, g = map(Evaluation(profile).of, numbers)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        x, g = map(Evaluation(tolerance).of, numbers)
         found = []
         for divisor, around, seeing in _readings(desc):
             base = _base(desc, x, divisor, around)

@@ -8,7 +8,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.functions import maximum, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, CutRows
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.structures import LpNormalization
 
 
@@ -20,8 +20,8 @@ def normalize(desc: LpNormalization, arrays: Arrays) -> dict[str, Any]:
     data_type, axes, epsilon = desc.output_tensor.data_type, (desc.axis,), desc.epsilon
     numbers = as_numbers(arrays["input_tensor"], data_type)
 
-    def formula(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(numbers)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(numbers)
         total = (x * x if desc.p == 2 else abs(x)).sum(axes)
         norm = sqrt(total) if desc.p == 2 else total
         divisors = [norm + epsilon, maximum(norm, epsilon)]

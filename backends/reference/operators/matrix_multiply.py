@@ -19,7 +19,7 @@ from dml_conformance.backends.reference.operators._quantized import (
     quantized,
 )
 from dml_conformance.backends.reference.parts import Cut, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.structures import MatrixMultiply
@@ -43,8 +43,8 @@ def quantized_multiply(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
     with np.errstate(all="ignore"):
         is_open = has_no_quotient((of_a, of_b, of_a * of_b), scale) | has_no_int32(a @ b)
 
-    def expected(profile: Profile) -> Expectation:
-        evaluation = Evaluation(profile)
+    def expected(tolerance: Tolerance) -> Expectation:
+        evaluation = Evaluation(tolerance)
         x, y, of_x, of_y, by = map(evaluation.of, (a, b, of_a, of_b, scale))
         found = over_scale(x @ y, (x * of_x) @ (y * of_y), (of_x, of_y), by)
         zero_point = _beside(numbers_of(desc, arrays, "output_zero_point_tensor"))
@@ -63,8 +63,8 @@ def multiply_to_float(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
         is_open = is_open | _is_beyond(a, desc.a_tensor.data_type).any(-1, keepdims=True)
         is_open = is_open | _is_beyond(b, desc.b_tensor.data_type).any(-2, keepdims=True)
 
-    def formula(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         x, y = (as_float32(evaluation.of(of)) for of in (a, b))
         of_x, of_y = (
             evaluation.of(_beside(as_numbers(arrays[key], data_type))) for key in ("a_scale_tensor", "b_scale_tensor")

@@ -11,7 +11,7 @@ from dml_conformance.backends.reference.functions import maximum, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.structures import MeanVariance
 
@@ -25,8 +25,8 @@ def normalize(desc: MeanVariance, arrays: Arrays) -> dict[str, Any]:
     has_mean = getattr(desc, "use_mean", True)
     has_variance = desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance
 
-    def formula(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         given = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items()}
         x, scale, bias = (given.get(key) for key in ("input_tensor", "scale_tensor", "bias_tensor"))
         assert x is not None
@@ -59,7 +59,7 @@ def variance_of(x: Enclosure, axes: tuple[int, ...], mean: Enclosure) -> Enclosu
     precision it is in two.
     """
     variance = x.variance(axes, mean)
-    if x.evaluation.profile.is_precise:
+    if x.evaluation.tolerance.is_precise:
         return variance
     mean = x.mean(axes)
     return either(variance, maximum((x * x).mean(axes) - mean * mean, 0.0))

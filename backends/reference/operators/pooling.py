@@ -17,7 +17,7 @@ from dml_conformance.backends.reference.operators._order import is_tiny, magnitu
 from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, gathered, seeing, windows_seen
 from dml_conformance.backends.reference.parts import Cut
 from dml_conformance.spec import structures
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, boxes, in_order, nans
 from dml_conformance.spec.operators._windows import FIRST
@@ -117,10 +117,10 @@ def _anywhere(mask: Mask) -> Mask | None:
 
 
 def _greatest_numbers(
-    numbers: Array, places: list[Array], inside: Mask, sizes: tuple[int, ...], profile: Profile
+    numbers: Array, places: list[Array], inside: Mask, sizes: tuple[int, ...], tolerance: Tolerance
 ) -> Enclosure:
     """The greatest floats, anything where there is no number."""
-    elements = Evaluation(profile).of(numbers).each(partial(gathered, places=places)).reshape(*sizes, -1)
+    elements = Evaluation(tolerance).of(numbers).each(partial(gathered, places=places)).reshape(*sizes, -1)
     found = where(known(np.broadcast_to(inside, elements.shape)), elements, -np.inf).max((-1,)).reshape(*sizes)
     return found.opened(~(inside & ~np.isnan(elements.value)).any(-1))
 
@@ -136,8 +136,8 @@ def lp_pooling(
     sizes = desc.output_tensor.sizes
     _, places = windows_seen(desc, numbers.shape, sizes)
 
-    def norms(profile: Profile) -> Enclosure:
-        x = Evaluation(profile).of(numbers).each(partial(gathered, places=places)).reshape(*sizes, -1)
+    def norms(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance).of(numbers).each(partial(gathered, places=places)).reshape(*sizes, -1)
         p = attribute(x, desc.p)
         powers = _power(abs(x), p)
         found = _power(powers.sum((len(sizes),)), 1.0 / p)
@@ -178,8 +178,8 @@ def max_pooling_grad(desc: structures.PoolingGrad, arrays: Arrays) -> dict[str, 
 
     condition = Condition(*map(from_windows, (chosen, chosen | found.others, chosen & ~found.others)))
 
-    def sums(profile: Profile) -> Enclosure:
-        terms = Evaluation(profile).of(gradients).each(partial(gathered, places=back)).reshape(*sizes, -1)
+    def sums(tolerance: Tolerance) -> Enclosure:
+        terms = Evaluation(tolerance).of(gradients).each(partial(gathered, places=back)).reshape(*sizes, -1)
         return where(condition, terms, 0.0).sum((len(sizes),)).reshape(*sizes).to(data_type)
 
     return {"output_gradient_tensor": sums}

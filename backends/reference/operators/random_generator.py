@@ -9,7 +9,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute
 from dml_conformance.backends.reference.parts import Cuts, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.operators.random_generator import COUNTER
 from dml_conformance.spec.structures import RandomGenerator
@@ -31,7 +31,7 @@ def random_generator(desc: RandomGenerator, arrays: Arrays) -> dict[str, Any]:
     end = first + prod(sizes)
     groups = range(first // COUNTER, -(-end // COUNTER), GROUPS)
 
-    def output(_: Profile) -> Expectation:
+    def output(_: Tolerance) -> Expectation:
         made = [philox(counter + n, min(GROUPS, -(-end // COUNTER) - n), key) for n in groups]
         return Expectation(np.concatenate(made).reshape(-1)[first % COUNTER :][: prod(sizes)].reshape(sizes))
 

@@ -23,7 +23,7 @@ from dml_conformance.backends.reference.functions import lerp, maximum, minimum
 from dml_conformance.backends.reference.layout import Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated, rounded_or_not, stored
 from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators.recurrent import DIRECTION, UNITS, directions, hidden_size
 from dml_conformance.spec.structures import Recurrent
 
@@ -89,7 +89,7 @@ class Layer:
 
     def stores(self, evaluation: Evaluation) -> bool:
         """Whether what is computed on the way may be rounded to the tensors' type."""
-        return self.desc.input_tensor.data_type in evaluation.profile.stored
+        return self.desc.input_tensor.data_type in evaluation.tolerance.stored
 
     def stored(self, x: Enclosure) -> Enclosure:
         """With what comes of it where it is rounded to the tensors' type, if it may be."""
@@ -202,14 +202,14 @@ def compute(desc: Recurrent, arrays: Arrays) -> dict[str, Any]:
     """Every state, and the last ones of each sequence."""
     found: dict[str, dict[str, Enclosure]] = {}
 
-    def output(profile: Profile, key: str) -> Enclosure:
-        if profile.name not in found:
-            every = [_outputs(desc, arrays, Evaluation(profile), reading) for reading in _readings(desc, arrays)]
-            found[profile.name] = {name: reduce(either, (one[name] for one in every)) for name in every[0]}
-        return found[profile.name][key]
+    def output(tolerance: Tolerance, key: str) -> Enclosure:
+        if tolerance.name not in found:
+            every = [_outputs(desc, arrays, Evaluation(tolerance), reading) for reading in _readings(desc, arrays)]
+            found[tolerance.name] = {name: reduce(either, (one[name] for one in every)) for name in every[0]}
+        return found[tolerance.name][key]
 
     keys = [key for key in ("output_sequence_tensor", *SINGLE) if hasattr(desc, key)]
-    return {key: lambda profile, key=key: output(profile, key) for key in keys}
+    return {key: lambda tolerance, key=key: output(tolerance, key) for key in keys}
 
 
 def _readings(desc: Recurrent, arrays: Arrays) -> list[Reading]:

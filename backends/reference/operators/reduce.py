@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.functions import exp, log, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators.arg_reduce import arg_reduce
 from dml_conformance.backends.reference.parts import Cut, CutRows
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.operators.reduce import FUNCTION
@@ -95,8 +95,8 @@ def reduce(desc: Reduce, arrays: Arrays) -> dict[str, Any]:
         with np.errstate(over="ignore"):
             return {"output_tensor": INTEGERS[desc.function](numbers, axis=axes, keepdims=True)}
 
-    def formula(profile: Profile) -> Enclosure:
-        return FLOATS[desc.function](Evaluation(profile).of(numbers), axes).to(data_type)
+    def formula(tolerance: Tolerance) -> Enclosure:
+        return FLOATS[desc.function](Evaluation(tolerance).of(numbers), axes).to(data_type)
 
     return {"output_tensor": formula}
 

@@ -18,7 +18,7 @@ from dml_conformance.backends.reference.operators._weights import (
     spread,
 )
 from dml_conformance.backends.reference.parts import Cut, CutRows
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.resample import is_nearest, pixel_offsets
@@ -154,8 +154,8 @@ def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[st
         is_open = np.logical_or.reduce(seen)
     finite = np.where(np.isfinite(numbers), numbers, numbers.dtype.type(0))
 
-    def interpolated(profile: Profile) -> Enclosure | Expectation:
-        found = _interpolated(Evaluation(profile), finite, every)
+    def interpolated(tolerance: Tolerance) -> Enclosure | Expectation:
+        found = _interpolated(Evaluation(tolerance), finite, every)
         if not data_type.is_float:
             return _whole(found, NUMBERS[data_type])
         return found.opened(is_open).to(data_type)
@@ -233,8 +233,8 @@ def resample_grad(desc: ResampleGrad, arrays: Arrays) -> dict[str, Any]:
     # Of each dimension that has other weights than 0 and 1 the weight is rounded, and the product with it.
     rounded = 0 if is_nearest(desc) else 2 * sum(bool((of.exact % 1).any() or not of.is_exact) for of in readings[0])
 
-    def sums(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def sums(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         found = [spread(evaluation, numbers, every, rounded, not is_nearest(desc)) for every in readings]
         return either(*found).to(data_type)
 

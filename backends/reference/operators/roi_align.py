@@ -23,7 +23,7 @@ from dml_conformance.backends.reference.operators._weights import (
 )
 from dml_conformance.backends.reference.operators._windows import cut_regions
 from dml_conformance.backends.reference.parts import Cuts, Spans
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Bits, Expectation, Mask
 from dml_conformance.spec.operators.resample import is_nearest
 from dml_conformance.spec.operators.roi_align import FUNCTION, offsets
@@ -79,8 +79,8 @@ def roi_align(desc: RoiAlign, arrays: Arrays) -> dict[str, Any]:
     batch, regions = regions_of(desc, arrays, rows, images.shape[0], images.shape[2:], along)
     shape = desc.output_tensor.sizes[1:]
 
-    def reduced(profile: Profile) -> Enclosure:
-        evaluation = Evaluation(profile)
+    def reduced(tolerance: Tolerance) -> Enclosure:
+        evaluation = Evaluation(tolerance)
         chosen = [images[0 if region.is_free else n] for n, region in zip(batch, regions, strict=True)]
         found = [_reduced(desc, evaluation, *each, shape) for each in zip(chosen, regions, strict=True)]
         return concatenate([each.reshape(1, *shape) for each in found], 0).to(data_type)
@@ -235,14 +235,14 @@ def roi_align_grad(desc: RoiAlignGrad, arrays: Arrays) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if desc.output_gradient_tensor is not None:
 
-        def spread(profile: Profile) -> Expectation:
-            sums = _spread(desc, Evaluation(profile), gradients, batch, regions, windows).to(data_type)
+        def spread(tolerance: Tolerance) -> Expectation:
+            sums = _spread(desc, Evaluation(tolerance), gradients, batch, regions, windows).to(data_type)
             return sums.expectation(data_type).each(lambda part: np.broadcast_to(part, sizes))
 
         found["output_gradient_tensor"] = spread
     if (corners := desc.output_roi_gradient_tensor) is not None:
 
-        def moved(profile: Profile) -> Enclosure:
+        def moved(tolerance: Tolerance) -> Enclosure:
             image, sizes = as_numbers(arrays["input_tensor"], data_type), corners.sizes
             is_still = np.array(
                 [
@@ -252,7 +252,7 @@ def roi_align_grad(desc: RoiAlignGrad, arrays: Arrays) -> dict[str, Any]:
             )
             open_ = np.broadcast_to(~is_still[:, None], (len(regions), sizes[-1])).reshape(sizes)
             zero = np.zeros(sizes)
-            return Enclosure(Evaluation(profile), zero, -zero, zero).opened(open_).to(data_type)
+            return Enclosure(Evaluation(tolerance), zero, -zero, zero).opened(open_).to(data_type)
 
         found["output_roi_gradient_tensor"] = moved
     return found

@@ -14,7 +14,7 @@ from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._windows import CUT_REGIONS
 from dml_conformance.backends.reference.parts import Cut
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Mask
 from dml_conformance.spec.structures import RoiPooling
 
@@ -63,8 +63,8 @@ def roi_pooling(desc: RoiPooling, arrays: Arrays) -> dict[str, Any]:
     shape = desc.output_tensor.sizes[1:]
     is_open = np.stack([np.broadcast_to(region.empty, shape) for region in regions])
 
-    def greatest(profile: Profile) -> Enclosure:
-        every = Evaluation(profile).of(images)
+    def greatest(tolerance: Tolerance) -> Enclosure:
+        every = Evaluation(tolerance).of(images)
         found = []
         for region in regions:
             if region.image is None:

@@ -36,7 +36,7 @@ def log_softmax(x: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enc
 def _total(part: Enclosure, axes: tuple[int, ...], data_type: DataType) -> Enclosure:
     """The sum along axes, which may be kept in the tensors' type."""
     total = part.sum(axes)
-    is_kept = data_type is DataType.FLOAT32 or part.evaluation.profile.is_precise
+    is_kept = data_type is DataType.FLOAT32 or part.evaluation.tolerance.is_precise
     return total if is_kept else either(total, total.to(data_type))
 
 

@@ -10,7 +10,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.formula import attribute
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.parts import Cut, Spans, cut_elementwise
-from dml_conformance.spec.accuracy import Profile
+from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.structures import ValueScale
 
 
@@ -19,8 +19,8 @@ def value_scale(desc: ValueScale, arrays: Arrays) -> dict[str, Any]:
     data_type = desc.output_tensor.data_type
     numbers = as_numbers(arrays["input_tensor"], data_type)
 
-    def scaled(profile: Profile) -> Enclosure:
-        x = Evaluation(profile, data_type).of(numbers)
+    def scaled(tolerance: Tolerance) -> Enclosure:
+        x = Evaluation(tolerance, data_type).of(numbers)
         biases = concatenate([attribute(x, bias).reshape(1, 1, 1, 1) for bias in desc.bias], axis=1)
         return x * attribute(x, desc.scale) + biases
 

@@ -46,7 +46,7 @@ from dml_conformance.reports.package import STATEMENT, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot, take_snapshot
 from dml_conformance.reports.package.forms import Statement
 from dml_conformance.reports.store.results import Store, StoreError
-from dml_conformance.spec.accuracy import PROFILES
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
@@ -149,7 +149,7 @@ def _check_store(
     if claims is None:
         return None
     total = 2 * len(store)
-    judge = ReplayedJudge(claims, Reading(store.campaign.spec), PROFILES[store.campaign.accuracy])
+    judge = ReplayedJudge(claims, Reading(store.campaign.spec), TOLERANCES[store.campaign.accuracy])
     engine = _engine(store.campaign, judge)
     digests, found = CaseDigests(), FoundCases(engine, findings)
     # A sibling of the snapshot, in a folder that is gone afterwards.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import Verdict
-from dml_conformance.spec.accuracy import DIRECTML, Profile
+from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.validator import Reading
@@ -36,12 +36,12 @@ class ReplayedJudge(Judge):
     Args:
         claims: what the backend was held to.
         reading: what counted as the specification.
-        profile: the bounds that results of arithmetic were held to.
+        tolerance: the bounds that results of arithmetic were held to.
     """
 
-    def __init__(self, claims: Capabilities, reading: Reading, profile: Profile = DIRECTML) -> None:
+    def __init__(self, claims: Capabilities, reading: Reading, tolerance: Tolerance = DIRECTML) -> None:
         self._replayed = _AnswersOnRecord(claims)
-        super().__init__(self._replayed, claims.name, reading, profile=profile)
+        super().__init__(self._replayed, claims.name, reading, tolerance=tolerance)
 
     def take(self, answered: str, verdict: Verdict, reason: str) -> None:
         """Have the backend answer as a record has it.

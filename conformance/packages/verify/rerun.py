@@ -26,7 +26,7 @@ from dml_conformance.conformance.packages.verify.findings import Findings, expec
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Record, Verdict
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.store.results import Store
-from dml_conformance.spec.accuracy import PROFILES
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.validator import Reading
 from dml_conformance.strategies.values import EXPLICIT, MAX_SEED
@@ -76,7 +76,7 @@ def rerun_sample(rerun: Rerun, store: Store, claims: Capabilities, total: int, f
             rerun.backend_name,
             Reading(campaign.spec),
             claims=claims,
-            profile=PROFILES[campaign.accuracy],
+            tolerance=TOLERANCES[campaign.accuracy],
         )
         try:
             for number, record in numbered(store.records()):

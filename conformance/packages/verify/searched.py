@@ -110,7 +110,7 @@ class _PassingJudge(Judge):
 
     def __init__(self, judge: Judge, fails_after: int | None) -> None:
         super().__init__(
-            judge.backend, judge.backend_name, judge.reading, claims=judge.capabilities, profile=judge.profile
+            judge.backend, judge.backend_name, judge.reading, claims=judge.capabilities, tolerance=judge.tolerance
         )
         self.tried: list[Case] = []
         self._fails_after = fails_after

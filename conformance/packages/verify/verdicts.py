@@ -68,7 +68,7 @@ class VerdictCheck:
         self._waivers = waivers
         self._findings = findings
         self.computed = 0
-        self._blame = Blame(judge.backend_name, judge.reading, judge.profile)
+        self._blame = Blame(judge.backend_name, judge.reading, judge.tolerance)
 
     def check(self, number: int, record: Record, planned: Case | None) -> None:
         """Check one record.
@@ -204,7 +204,7 @@ class VerdictCheck:
             name = words[words.index("--backend") + 1]
         except (ValueError, IndexError):
             name = ""
-        if record.reproduce != reproduce_line(case, name, self._judge.reading, self._judge.profile):
+        if record.reproduce != reproduce_line(case, name, self._judge.reading, self._judge.tolerance):
             wrong("reproduce", "expected the line that runs this case again, and nothing else")
 
     def _check_executed(self, record: Record, verdict: Verdict, pending: Pending, wrong: Any) -> None:
@@ -233,7 +233,7 @@ class VerdictCheck:
             return
         read = case_memory(pending.case, pending.placement).put_inputs(contents)
         bound = {key: memory.binding for key, memory in read.items()}
-        results = expected_results(pending, bound, self._judge.profile)
+        results = expected_results(pending, bound, self._judge.tolerance)
         self.computed += 1
         possible = PossibleErrors()
 

@@ -23,8 +23,8 @@ from dml_conformance.backends.directml.execution import backend as backend_modul
 from dml_conformance.backends.directml.execution.backend import DEVICE_REMOVED, DeviceBackend, _resources
 from dml_conformance.backends.directml.execution.loader import Setup
 from dml_conformance.backends.directml.execution.opening import ExecutionDevice
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS, FeatureSet
 from dml_conformance.backends.directml.library import LibraryFile
-from dml_conformance.backends.directml.profiles import PROFILES, Profile
 from dml_conformance.backends.directml.protocol import Hello, Reply
 from dml_conformance.spec.datatypes import DataType, TensorFlag
 from dml_conformance.spec.descriptor import descriptor_classes
@@ -59,9 +59,9 @@ class FakeDirectml:
 class FakeDecider:
     """A process without a device."""
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
-        self.hello = Hello(address=8192, level=L, data_types=ALL_TYPES if profile.doubles else NO_DOUBLES)
+    def __init__(self, feature_set: FeatureSet) -> None:
+        self.feature_set = feature_set
+        self.hello = Hello(address=8192, level=L, data_types=ALL_TYPES if feature_set.doubles else NO_DOUBLES)
         self.is_closed = False
         self.code = 0
 
@@ -90,8 +90,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
         made.chosen.append((word, level))
         return Setup("directml.so", "d3d12.so"), LibraryFile(Path("directml.so"), "0" * 64, None)
 
-    def start_without_device(library: LibraryFile, profile: Profile) -> FakeDecider:
-        made.deciders.append(FakeDecider(profile))
+    def start_without_device(library: LibraryFile, feature_set: FeatureSet) -> FakeDecider:
+        made.deciders.append(FakeDecider(feature_set))
         return made.deciders[-1]
 
     opened = ExecutionDevice(made.world.gpu, made.directml, "a made-up device", {"driver": "1.2"}, ())  # type: ignore[arg-type]
@@ -149,7 +149,7 @@ def test_words_that_do_not_go_together_are_told(machine: Machine, device: str) -
 
 def test_decisions_come_from_a_process_without_a_device_that_supports_the_same_types(machine: Machine) -> None:
     backend = directml_backend("d3d12")
-    assert [decider.profile.name for decider in machine.deciders] == ["full", "no-doubles"]
+    assert [decider.feature_set.name for decider in machine.deciders] == ["full", "no-doubles"]
     full, like_device = machine.deciders
     assert (full.is_closed, like_device.is_closed) == (True, False)
     assert backend.validate(GATHER, L) == Answer(True)
@@ -168,7 +168,7 @@ def test_where_no_process_is_like_the_device_it_decides_itself(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, system: str
 ) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
-    monkeypatch.setattr(backend_module, "PROFILES", {"full": PROFILES["full"]})
+    monkeypatch.setattr(backend_module, "FEATURE_SETS", {"full": FEATURE_SETS["full"]})
     backend = directml_backend("d3d12")
     for _ in range(2):
         assert backend.validate(GATHER, L) == Answer(True)

@@ -41,9 +41,9 @@ from dml_conformance.backends.directml.execution.opening import (
     struct_return_of,
     warp_adapter,
 )
+from dml_conformance.backends.directml.feature_sets import FULL, LEAST, FeatureSet
 from dml_conformance.backends.directml.library import LibraryFile
 from dml_conformance.backends.directml.null_device import Adapter, AdapterFactory, NullDevice
-from dml_conformance.backends.directml.profiles import FULL, LEAST, Profile
 from dml_conformance.spec.levels import Level
 
 LUID = 0x1_0000_0002
@@ -136,15 +136,15 @@ def test_every_class_that_directml_comes_to_see_is_adapted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "expected"),
+    ("feature_set", "expected"),
     [
         (FULL, ("12_1", "6_6", "yes", "yes")),
         (LEAST, ("1_0_CORE", "6_0", "no", "no")),
     ],
     ids=["full", "least"],
 )
-def test_what_a_device_says_of_itself(profile: Profile, expected: tuple[str, ...]) -> None:
-    null = NullDevice(profile)
+def test_what_a_device_says_of_itself(feature_set: FeatureSet, expected: tuple[str, ...]) -> None:
+    null = NullDevice(feature_set)
     device = Interface(headers.ID3D12_DEVICE, null.device.address, StructReturn.VALUE)
     names = ("feature level", "shader model", "doubles", "native 16-bit operations")
     assert device_versions(device) == {f"d3d12 {name}": value for name, value in zip(names, expected, strict=True)}

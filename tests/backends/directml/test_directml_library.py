@@ -18,6 +18,7 @@ from directml_fakes import fake_worker
 from dml_conformance.backends.directml import library as library_module
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.errors import DirectmlError
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS, FeatureSet
 from dml_conformance.backends.directml.install import download_command, install
 from dml_conformance.backends.directml.library import (
     OVERRIDE,
@@ -29,7 +30,6 @@ from dml_conformance.backends.directml.library import (
     installed_path,
 )
 from dml_conformance.backends.directml.process import DecisionProcess
-from dml_conformance.backends.directml.profiles import PROFILES, Profile
 from dml_conformance.conformance.cli.directml import directml
 from dml_conformance.spec.levels import Level
 
@@ -315,25 +315,25 @@ def test_install_takes_the_release_of_the_level(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Profiles that workers were started with; on `least` FLOAT64 is missing and a call is not provided for."""
-    profiles: list[str] = []
+    """Feature sets that workers were started with; on `least` FLOAT64 is missing and a call is not provided for."""
+    feature_sets: list[str] = []
 
-    def start(library: LibraryFile, profile: Profile) -> DecisionProcess:
-        profiles.append(profile.name)
-        types = "tuple(t for t in range(1, 12) if t != 9)" if profile.name == "least" else "tuple(range(1, 12))"
-        calls = "('ID3D12Device5::CreateFence',)" if profile.name == "least" else "()"
+    def start(library: LibraryFile, feature_set: FeatureSet) -> DecisionProcess:
+        feature_sets.append(feature_set.name)
+        types = "tuple(t for t in range(1, 12) if t != 9)" if feature_set.name == "least" else "tuple(range(1, 12))"
+        calls = "('ID3D12Device5::CreateFence',)" if feature_set.name == "least" else "()"
         return fake_worker("reply(0)", hello=f"level=0x5200, data_types={types}, unexpected={calls}")
 
     library = LibraryFile(Path("some/libdirectml.so"), "0" * 64, None)
     monkeypatch.setattr("dml_conformance.backends.directml.library.find_library", lambda level: library)
     monkeypatch.setattr("dml_conformance.backends.directml.library.settings_files", lambda: (Path("settings.conf"),))
     monkeypatch.setattr("dml_conformance.backends.directml.process.start", start)
-    return profiles
+    return feature_sets
 
 
-def test_info_tells_what_the_library_says_on_each_profile(started: list[str]) -> None:
+def test_info_tells_what_the_library_says_on_each_feature_set(started: list[str]) -> None:
     value = json.loads(run("info", "--format", "json"))
-    assert started == list(PROFILES)
+    assert started == list(FEATURE_SETS)
     assert value["library"] == {
         "path": "some/libdirectml.so",
         "version": "a build not known here",
@@ -341,7 +341,7 @@ def test_info_tells_what_the_library_says_on_each_profile(started: list[str]) ->
         "level": "5_2",
         "settings": ["settings.conf"],
     }
-    lacking = {row["profile"]: (row["not_supported"], row["unexpected"]) for row in value["profiles"]}
+    lacking = {row["feature_set"]: (row["not_supported"], row["unexpected"]) for row in value["feature_sets"]}
     assert lacking.pop("least") == (["FLOAT64"], ["ID3D12Device5::CreateFence"])
     assert set(map(str, lacking.values())) == {"([], [])"}
     assert {row["level"]: row["path"] for row in value["releases"]} == {level.label: None for level in RELEASES}

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from dml_conformance.backends.base import Unsupported
 from dml_conformance.backends.directml import DirectmlBackend, LibraryCrash, stubs
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS
 from dml_conformance.backends.directml.library import cache_folder
 from dml_conformance.backends.directml.process import start
-from dml_conformance.backends.directml.profiles import PROFILES
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.tensor import TensorDesc
@@ -61,15 +61,15 @@ def accepts(backend: DirectmlBackend, desc: object) -> bool:
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> None:
     library = library_or_skip(level)
-    for profile in PROFILES.values():
-        worker = start(library, profile)
+    for feature_set in FEATURE_SETS.values():
+        worker = start(library, feature_set)
         assert worker.hello.unexpected == ()
         assert len(list(Path(f"/proc/{worker._child.process.pid}/task").iterdir())) == 1, "it forks, and has threads"
         worker.close()
 
 
 @pytest.mark.parametrize(
-    ("profile", "lacking"),
+    ("feature_set", "lacking"),
     [
         ("full", ""),
         ("no-doubles", "FLOAT64"),
@@ -79,9 +79,9 @@ def test_the_library_calls_nothing_that_the_null_device_lacks(level: Level) -> N
         ("least", "FLOAT64 FLOAT16 INT16 UINT16"),
     ],
 )
-def test_what_the_device_claims_decides_on_data_types(profile: str, lacking: str) -> None:
+def test_what_the_device_claims_decides_on_data_types(feature_set: str, lacking: str) -> None:
     refused = set()
-    with opened(f"6_2,{profile}") as backend:
+    with opened(f"6_2,{feature_set}") as backend:
         for data_type in ALL_TYPES:
             try:
                 assert accepts(backend, tile(data_type))
@@ -153,7 +153,7 @@ from dml_conformance.backends.base import Unsupported
 from dml_conformance.backends.directml import stubs
 from dml_conformance.backends.directml.device import DirectmlDevice
 from dml_conformance.backends.directml.null_device import NullDevice
-from dml_conformance.backends.directml.profiles import FULL
+from dml_conformance.backends.directml.feature_sets import FULL
 from dml_conformance.backends.directml.structs import BLOCK_SIZE, OPERATOR_DESC_AT, Packer
 from dml_conformance.spec.levels import Level
 from dml_conformance.strategies.boundaries import boundary_cases

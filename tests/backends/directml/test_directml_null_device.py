@@ -12,9 +12,9 @@ import pytest
 
 from dml_conformance.backends.directml import com, headers
 from dml_conformance.backends.directml.com import POINTER, RESULT, SIZE_T, UINT, HResult, method
+from dml_conformance.backends.directml.feature_sets import FEATURE_SETS, FULL, LEAST, SHADER_MODEL_6_6, FeatureSet
 from dml_conformance.backends.directml.headers import AdapterProperty, D3D12Feature
 from dml_conformance.backends.directml.null_device import DESCRIPTION, LUID, NULL_LUID, NullDevice
-from dml_conformance.backends.directml.profiles import FULL, LEAST, PROFILES, SHADER_MODEL_6_6, Profile
 
 
 def call(pointer: int, table: tuple[str, ...], name: str, restype: Any, *arguments: tuple[Any, Any]) -> int:
@@ -41,28 +41,28 @@ def check_feature(null: NullDevice, feature: int, data: bytes) -> tuple[int, byt
     return code, memory.raw
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
-def test_the_claims_of_a_profile_are_told(profile: Profile) -> None:
-    null = NullDevice(profile)
+@pytest.mark.parametrize("feature_set", FEATURE_SETS.values(), ids=lambda feature_set: feature_set.name)
+def test_the_claims_of_a_feature_set_are_told(feature_set: FeatureSet) -> None:
+    null = NullDevice(feature_set)
     code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS, bytes(60))
     assert code == 0
     options = struct.unpack("<15I", data)
-    assert options[0] == profile.doubles
-    assert bool(options[2] & 2) == profile.min_precision_16_bit
-    assert options[6] == profile.typed_uav_loads
+    assert options[0] == feature_set.doubles
+    assert bool(options[2] & 2) == feature_set.min_precision_16_bit
+    assert options[6] == feature_set.typed_uav_loads
     code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS1, bytes(24))
     waves, *lanes, _, int64 = struct.unpack("<6I", data)
-    assert (code, waves, int64) == (0, profile.wave_operations, profile.int64)
-    assert all(lanes) == profile.wave_operations
+    assert (code, waves, int64) == (0, feature_set.wave_operations, feature_set.int64)
+    assert all(lanes) == feature_set.wave_operations
     code, data = check_feature(null, D3D12Feature.D3D12_OPTIONS4, bytes(12))
-    assert (code, struct.unpack("<3I", data)[2]) == (0, profile.native_16_bit)
+    assert (code, struct.unpack("<3I", data)[2]) == (0, feature_set.native_16_bit)
     assert null.unexpected == []
 
 
 def test_profiles_differ_from_full_in_what_their_name_says() -> None:
-    assert PROFILES["full"] == FULL
-    assert PROFILES["no-doubles"] == replace(FULL, name="no-doubles", doubles=False)
-    assert list(PROFILES) == [profile.name for profile in PROFILES.values()]
+    assert FEATURE_SETS["full"] == FULL
+    assert FEATURE_SETS["no-doubles"] == replace(FULL, name="no-doubles", doubles=False)
+    assert list(FEATURE_SETS) == [feature_set.name for feature_set in FEATURE_SETS.values()]
     assert not any(value is True for value in vars(LEAST).values())
 
 
@@ -74,11 +74,11 @@ def test_the_shader_model_is_the_lower_of_asked_and_claimed(asked: int, answered
     )
 
 
-@pytest.mark.parametrize(("profile", "answered"), [(FULL, 0xC100), (LEAST, 0x1000)])
-def test_the_feature_level_is_the_highest_of_those_asked(profile: Profile, answered: int) -> None:
+@pytest.mark.parametrize(("feature_set", "answered"), [(FULL, 0xC100), (LEAST, 0x1000)])
+def test_the_feature_level_is_the_highest_of_those_asked(feature_set: FeatureSet, answered: int) -> None:
     levels = (UINT * 4)(0x1000, 0xB000, 0xC100, 0xC200)
     query = struct.pack("<I4xQI4x", 4, ctypes.addressof(levels), 0)
-    code, data = check_feature(NullDevice(profile), D3D12Feature.FEATURE_LEVELS, query)
+    code, data = check_feature(NullDevice(feature_set), D3D12Feature.FEATURE_LEVELS, query)
     assert (code, struct.unpack("<I4xQI4x", data)[2]) == (0, answered)
 
 

@@ -148,11 +148,11 @@ def test_a_worker_that_is_gone_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("device", ["no-such-thing", "full,no-doubles", "6_2,5_2", "9_9"])
 def test_a_device_that_means_nothing_is_refused(device: str) -> None:
-    with pytest.raises(ValueError, match=r"expected one feature level or one device profile of full, |9_9"):
+    with pytest.raises(ValueError, match=r"expected one feature level or one feature set of full, |9_9"):
         DirectmlBackend(device)
 
 
-def test_a_level_and_a_profile_can_be_named_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_and_a_feature_set_can_be_named_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     use_fake_worker(monkeypatch, REJECT)
     asked: list[Level | None] = []
 

@@ -18,7 +18,7 @@ from family_cases import Run, example, executed
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.reference.floats import OUTWARD, OWN_ERROR
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.case import Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias, enumeration
@@ -108,14 +108,14 @@ def run_of(name: str, x: Any, **members: Any) -> Run:
     return example(f"ELEMENT_WISE_{name}", input=x, **members)
 
 
-def within(name: str, x: Any, profile: Profile = DIRECTML) -> Any:
+def within(name: str, x: Any, tolerance: Tolerance = DIRECTML) -> Any:
     run = run_of(name, x)
-    return expected_output(run.desc, run.bindings, profile)["output_tensor"].within
+    return expected_output(run.desc, run.bindings, tolerance)["output_tensor"].within
 
 
-def holds(name: str, x: Any, results: Any, profile: Profile = DIRECTML, **members: Any) -> Any:
+def holds(name: str, x: Any, results: Any, tolerance: Tolerance = DIRECTML, **members: Any) -> Any:
     """Which of these results are right."""
-    return run_of(name, x, **members).holds(results, profile=profile)
+    return run_of(name, x, **members).holds(results, tolerance=tolerance)
 
 
 def arguments(name: str, kind: Any, count: int) -> Any:
@@ -201,17 +201,17 @@ def unit_of(number: float, kind: Any) -> float:
     return 2.0 ** (max(math.frexp(number)[1] - 1, info.minexp) - info.nmant)
 
 
-@pytest.mark.parametrize("profile", [DIRECTML, PRECISE], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
 @pytest.mark.parametrize("kind", [FLOAT32, FLOAT16])
 @pytest.mark.parametrize("name", ROUNDED)
-def test_intervals_end_where_the_bound_does(name: str, kind: Any, profile: Profile) -> None:
+def test_intervals_end_where_the_bound_does(name: str, kind: Any, tolerance: Tolerance) -> None:
     """The last number inside is right, the next one is not; the nearest one always is."""
     spec = operators()[f"ELEMENT_WISE_{name}"]
     (primitive,) = spec.primitives
-    bound = PRIMITIVES[primitive].bound(profile, DataType[np.dtype(kind).name.upper()])
+    bound = PRIMITIVES[primitive].bound(tolerance, DataType[np.dtype(kind).name.upper()])
     x = arguments(name, kind, 12)
     x = x[(np.abs(x) >= np.finfo(kind).tiny) & (np.abs(x) <= min(bound.reach, 1e5))]
-    low, high, nan = run_of(name, x).ends(profile=profile)
+    low, high, nan = run_of(name, x).ends(tolerance=tolerance)
     assert not nan.any()
     seen = 0
     for argument, least, most in zip(x.tolist(), low, high, strict=True):
@@ -241,16 +241,16 @@ def test_beyond_its_reach_a_sine_is_between_minus_1_and_1() -> None:
     low, high, _ = run_of("SIN", x).ends()
     assert high[0] - low[0] < 0.01
     assert (low[1], high[1]) == (-1, 1)
-    _, precise, _ = run_of("SIN", x).ends(profile=PRECISE)
+    _, precise, _ = run_of("SIN", x).ends(tolerance=PRECISE)
     assert precise[1] - math.sin(10_001) < 1e-6
     assert not holds("TAN", x[1:], [NAN]).any()
 
 
 def test_sums_of_exponentials_overflow_where_what_they_are_made_of_does() -> None:
     x = np.array([88.0, 89.0, 89.5], FLOAT32)
-    for name, profile in ((name, profile) for name in ("SINH", "COSH") for profile in (DIRECTML, PRECISE)):
-        assert holds(name, x, [INF] * 3, profile).tolist() == [False, True, True]
-        assert holds(name, x, [SLOW[name](n) for n in (88, 89, 89)], profile).tolist() == [True, True, False]
+    for name, tolerance in ((name, tolerance) for name in ("SINH", "COSH") for tolerance in (DIRECTML, PRECISE)):
+        assert holds(name, x, [INF] * 3, tolerance).tolist() == [False, True, True]
+        assert holds(name, x, [SLOW[name](n) for n in (88, 89, 89)], tolerance).tolist() == [True, True, False]
     assert holds("EXP", x, [INF] * 3).tolist() == [False, True, True]
 
 
@@ -276,10 +276,10 @@ def test_sums_of_exponentials_overflow_where_what_they_are_made_of_does() -> Non
 )
 def test_of_float32_they_may_be_flushed(name: str, argument: float, kept: float, flushed: float) -> None:
     x = np.array([argument], FLOAT32)
-    for profile in (DIRECTML, PRECISE):
-        assert holds(name, x, [kept], profile).all()
+    for tolerance in (DIRECTML, PRECISE):
+        assert holds(name, x, [kept], tolerance).all()
         is_same = kept == flushed or name == "SIN"  # which has an absolute error
-        assert holds(name, x, [flushed], profile).all() == (is_same or profile is DIRECTML) or name == "SIN"
+        assert holds(name, x, [flushed], tolerance).all() == (is_same or tolerance is DIRECTML) or name == "SIN"
     assert not holds("SIGN", x, [2.0]).any()
 
 

@@ -38,8 +38,8 @@ def measured(**changed: Any) -> MeasuredAccuracy:
     )
 
 
-def row(page: str, profile: str, name: str = SQRT, data_type: str = "FLOAT32") -> list[str]:
-    section = page.partition(f"## {profile}\n")[2].partition("\n## ")[0]
+def row(page: str, tolerance: str, name: str = SQRT, data_type: str = "FLOAT32") -> list[str]:
+    section = page.partition(f"## {tolerance}\n")[2].partition("\n## ")[0]
     (line,) = (line for line in section.splitlines() if line.startswith(f"| {name} | {data_type} |"))
     return [cell.strip() for cell in line.strip("|").split(" | ")][2:]
 

@@ -18,7 +18,7 @@ from dml_conformance.conformance.accuracy import measure as measuring
 from dml_conformance.conformance.accuracy.functions import TYPES, WIDTH, Function, function, functions
 from dml_conformance.conformance.accuracy.measure import Accuracy, AccuracyError, RefusedError, measure
 from dml_conformance.conformance.accuracy.numbers import Part, drawn, numbers_of, parts
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, PROFILES, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, TOLERANCES, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.levels import Level
@@ -160,19 +160,19 @@ def test_rows_have_numbers_up_to_the_end_of_a_binade() -> None:
 # --- judging ----------------------------------------------------------------------------------------------------------
 
 
-def judged(name: str, arguments: Any, results: Any, profile: Profile) -> Any:
+def judged(name: str, arguments: Any, results: Any, tolerance: Tolerance) -> Any:
     function_of = of(name)
-    return function_of.judged(function_of.found._replace(arguments=(arguments,)), results, profile)
+    return function_of.judged(function_of.found._replace(arguments=(arguments,)), results, tolerance)
 
 
-@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@pytest.mark.parametrize("tolerance", TOLERANCES.values(), ids=TOLERANCES)
 @pytest.mark.parametrize("data_type", TYPES, ids=lambda data_type: data_type.name)
 @pytest.mark.parametrize("name", [name for name in functions() if of(name).is_of_one])
-def test_torch_computes_every_formula(name: str, data_type: DataType, profile: Profile) -> None:
+def test_torch_computes_every_formula(name: str, data_type: DataType, tolerance: Tolerance) -> None:
     """The same intervals as on NumPy's arrays, but for the last places of FLOAT64's functions."""
     found = of(name, data_type).found
     numbers = sample(data_type)
-    own, other = (found._replace(arguments=(each,))(profile) for each in (numbers, torch.from_numpy(numbers.copy())))
+    own, other = (found._replace(arguments=(each,))(tolerance) for each in (numbers, torch.from_numpy(numbers.copy())))
     assert isinstance(other.value, torch.Tensor)
     assert (other.nan.numpy() == own.nan).all()
     pairs = ((own.value, other.value, 1.0), (own.low, other.low, 0.98), (own.high, other.high, 0.98))
@@ -394,7 +394,7 @@ def test_a_device_comes_to_the_same(name: str) -> None:
 def test_numpy_is_within_the_bounds_of_every_function(name: str) -> None:
     """Also so that the documents' example, by which bounds are measured, goes on with the reference."""
     backend = load_backend(f"{ROOT / 'docs/examples/numpy_backend.py'}:NumPyBackend")
-    for profile in PROFILES.values():
-        found = measure(backend, name, FLOAT32, profile, sampled=16)
+    for tolerance in TOLERANCES.values():
+        found = measure(backend, name, FLOAT32, tolerance, sampled=16)
         assert found.tried
         assert not found.wrong

@@ -38,7 +38,7 @@ def test_a_table_says_what_was_measured() -> None:
     assert of_16_bits.split()[:5] == [EXP, "FLOAT16", "65,536", "-", "0.5"]
     assert empty == ""
     assert about.startswith("reference on host processor")
-    assert unit == "errors in units in the last place, held to the profile directml"
+    assert unit == "errors in units in the last place, held to the tolerance directml"
     assert total == "73,728 results, 0 wrong"
     assert max(map(len, result.stdout.splitlines())) <= 100
 

@@ -21,7 +21,7 @@ from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.errors import LEAST_BIN, Errors
 from dml_conformance.reports.model.records import Phase, Record, Verdict
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Profile
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
@@ -65,11 +65,11 @@ def case_of(
     return Case.of(desc, LEVEL, {"input_tensor": Recipe("explicit", values=values)}, rule=f"{operator}.values")
 
 
-def both_ways(ulp: int, *cases: Case, profile: Profile = DIRECTML) -> list[Record]:
+def both_ways(ulp: int, *cases: Case, tolerance: Tolerance = DIRECTML) -> list[Record]:
     """The records of cases on a backend that is so far off: the same one by one and in batches."""
     found = []
     for one_by_one in (True, False):
-        judge = BatchJudge(Judge(OffBackend(ulp), "off", profile=profile), one_by_one=one_by_one)
+        judge = BatchJudge(Judge(OffBackend(ulp), "off", tolerance=tolerance), one_by_one=one_by_one)
         found.append([msgspec.structs.replace(record, seconds=0.0) for record in judge.records(cases, Phase.SWEEP)])
     assert found[0] == found[1]
     return found[0]
@@ -103,11 +103,11 @@ def test_one_far_result_makes_all_of_them_a_wrong_value() -> None:
     assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, f"{EXP}.values", 2)
 
 
-def test_the_precise_profile_is_stricter() -> None:
+def test_the_precise_tolerance_is_stricter() -> None:
     case = case_of(*EIGHTS)
-    verdicts = [both_ways(8, case, profile=profile)[0].verdict for profile in (DIRECTML, PRECISE)]
+    verdicts = [both_ways(8, case, tolerance=tolerance)[0].verdict for tolerance in (DIRECTML, PRECISE)]
     assert verdicts == [Verdict.PASS, Verdict.FAIL]
-    (record,) = both_ways(8, case, profile=PRECISE)
+    (record,) = both_ways(8, case, tolerance=PRECISE)
     assert record.rule == f"{EXP}.accuracy"
     assert "--accuracy precise" in record.reproduce
     assert "--accuracy" not in both_ways(100, case)[0].reproduce
@@ -250,12 +250,12 @@ def test_what_a_device_takes_for_zero_is_no_error() -> None:
             results = execution.outputs["output_tensor"].view.view(np.float32)
             results[np.abs(results) < np.finfo(np.float32).tiny] = 0
 
-    for profile in (DIRECTML, PRECISE):
-        judge = BatchJudge(Judge(Flushing(0), "off", profile=profile))
+    for tolerance in (DIRECTML, PRECISE):
+        judge = BatchJudge(Judge(Flushing(0), "off", tolerance=tolerance))
         (record,) = judge.records([case_of(1.0, -88.0)], Phase.SWEEP)
-        assert record.verdict is (Verdict.PASS if profile is DIRECTML else Verdict.FAIL)
+        assert record.verdict is (Verdict.PASS if tolerance is DIRECTML else Verdict.FAIL)
         assert record.errors is not None
-        assert (record.errors.largest <= 0.5) == (profile is DIRECTML)
+        assert (record.errors.largest <= 0.5) == (tolerance is DIRECTML)
 
 
 @pytest.mark.parametrize("ulp", [0, 8, 100])

@@ -1,7 +1,7 @@
 """What the null device claims to be. DirectML takes fewer data types on a device that claims less.
 
-A profile is named on the command line (`directml:no-doubles`). What each claim changes was measured on the libraries
-that `install` fetches; `docs/directml.md` has the table.
+A feature set is named on the command line (`directml:no-doubles`). What each claim changes was measured on the
+libraries that `install` fetches; `docs/directml.md` has the table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SHADER_MODEL_6_6 = 0x66
 
 
 @dataclass(frozen=True)
-class Profile:
+class FeatureSet:
     """A device's claims, as far as DirectML asks for them. The defaults are those of a GPU of today.
 
     Attributes:
@@ -41,8 +41,8 @@ class Profile:
     native_16_bit: bool = True
 
 
-FULL = Profile("full")
-LEAST = Profile(
+FULL = FeatureSet("full")
+LEAST = FeatureSet(
     "least",
     feature_level=FEATURE_LEVEL_1_0_CORE,
     shader_model=SHADER_MODEL_6_0,
@@ -54,9 +54,9 @@ LEAST = Profile(
     native_16_bit=False,
 )
 
-PROFILES = {
-    profile.name: profile
-    for profile in (
+FEATURE_SETS = {
+    feature_set.name: feature_set
+    for feature_set in (
         FULL,
         replace(FULL, name="no-doubles", doubles=False),
         replace(FULL, name="no-16-bit", min_precision_16_bit=False, native_16_bit=False),
