@@ -32,6 +32,7 @@ from places import ROOT
 
 from dml_conformance.spec.field_kinds import EnumKind
 from dml_conformance.spec.registry import operators
+from dml_conformance.strategies.values import DOMAINS, EXPLICIT, EXPLICIT_BITS, INDEX_PATTERNS, OVERLAPPING
 
 DOCS = ROOT / "docs"
 EXAMPLES = DOCS / "examples"
@@ -122,6 +123,14 @@ def test_every_kind_of_field_is_explained() -> None:
     enumerations = {kind.name for kind in kinds if isinstance(kind, EnumKind)}
     assert {kind.name for kind in kinds} - enumerations == explained - enumerations
     assert explained & enumerations == {"DML_PADDING_MODE", "DML_TENSOR_DATA_TYPE"}
+
+
+def test_every_pattern_of_data_is_explained() -> None:
+    table = (DOCS / "reference" / "files.md").read_text(encoding="utf-8").partition("| pattern |")[2]
+    rows = table.partition("\n\n")[0].splitlines()
+    explained = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1:2][0])]
+    patterns = {name for domain in DOMAINS.values() for name in domain}
+    assert sorted(explained) == sorted(patterns | {*INDEX_PATTERNS, OVERLAPPING, EXPLICIT, EXPLICIT_BITS})
 
 
 # --- links --------------------------------------------------------------------------------------------------------
