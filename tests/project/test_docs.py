@@ -126,7 +126,7 @@ def test_every_kind_of_field_is_explained() -> None:
 
 
 def test_every_pattern_of_data_is_explained() -> None:
-    table = (DOCS / "reference" / "files.md").read_text(encoding="utf-8").partition("| pattern |")[2]
+    table = (DOCS / "reference" / "files.md").read_text(encoding="utf-8").partition("#pattern) |")[2]
     rows = table.partition("\n\n")[0].splitlines()
     explained = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1:2][0])]
     patterns = {name for domain in DOMAINS.values() for name in domain}
@@ -177,6 +177,18 @@ def test_the_architecture_names_what_there_is() -> None:
         assert names, step
         for name in names:
             assert pkgutil.resolve_name(f"dml_conformance.{name}"), step
+
+
+def test_every_term_of_the_glossary_is_used_where_it_leads() -> None:
+    page = DOCS / "reference" / "glossary.md"
+    entries = re.findall(r"^## (.+)\n\n((?:.+\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    terms = [term.lower() for term, _ in entries]
+    assert terms == sorted(terms)
+    for term, text in entries:
+        for address in LINK.findall(text):
+            words = prose(page.parent / address.partition("#")[0])
+            assert re.search(rf"(?i)\b{re.escape(term.removesuffix('...'))}", words), f"{term}: {address}"
+        assert LINK.search(text), term
 
 
 # --- code ---------------------------------------------------------------------------------------------------------
