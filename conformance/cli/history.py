@@ -17,7 +17,7 @@ from dml_conformance.reports.history.database import HistoryFile
 from dml_conformance.reports.history.page import MAX_SERIES, history_html
 from dml_conformance.reports.history.trends import SteppedTogether, Trend, merged
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Timing, Verdict
-from dml_conformance.reports.model.text import binary_size
+from dml_conformance.reports.model.text import binary_size, count_of
 
 DEFAULT_LAST = 100
 _RUN_FIELDS = ("digest", "started", "suite_version", "versions", "setup", "outcome")  # as `--format json` has them
@@ -129,7 +129,8 @@ def _print(trend: Trend) -> None:
     echo()
     for change in trend.changes:
         kind = "" if change.same_setup else " (another setup: suite, budget, seed, accuracy, operators or levels)"
-        echo(f"run {change.run}: {change.operator}: {change.before:,} failed, then {change.after:,}{kind}")
+        failed = count_of(change.before, "failed case")
+        echo(f"run {change.run}: {change.operator}: {failed}, then {change.after:,}{kind}")
     if not trend.changes:
         echo("Verdicts: no operator's number of failed cases changed.")
     together = trend.stepped_together()

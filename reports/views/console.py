@@ -34,6 +34,7 @@ from dml_conformance.reports.model.records import (
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary, Verdicts
 from dml_conformance.reports.model.text import (
+    count_of,
     counts_text,
     difference_text,
     duration,
@@ -134,7 +135,7 @@ class Progress(Consumer):
         if self._bars is None:
             if self._clock() >= self._next:
                 self._next = self._clock() + LINE_INTERVAL
-                _print(self._console, Text(f"throughput: {self._measured} measured"))
+                _print(self._console, Text(f"throughput: {count_of(self._measured, 'measurement')}"))
             return
         if self._measuring is None:
             self._measuring = self._bars.add_task("throughput", total=None, measured=0)
@@ -171,8 +172,10 @@ class Progress(Consumer):
     def _line(self, phase: Phase) -> None:
         self._next = self._clock() + LINE_INTERVAL
         counts = self._counts[phase]
-        planned = f" of {self._planned[phase]:,}" if phase in self._planned else ""
-        _print(self._console, Text(f"{phase}: {counts.total():,}{planned} cases, {counts_text(counts, _ALWAYS)}"))
+        done = count_of(counts.total(), "case")
+        if phase in self._planned:
+            done = f"{counts.total():,} of {count_of(self._planned[phase], 'case')}"
+        _print(self._console, Text(f"{phase}: {done}, {counts_text(counts, _ALWAYS)}"))
 
 
 class Steps:
@@ -264,9 +267,9 @@ class _Tally(bars.ProgressColumn):
 
     def render(self, task: bars.Task) -> Text:
         if "measured" in task.fields:
-            return Text(f"{task.fields['measured']} measured")
+            return Text(count_of(task.fields["measured"], "measurement"))
         counts: Verdicts = task.fields["counts"]
-        text = Text(f"{counts[Verdict.PASS]:,} pass")
+        text = Text(f"{count_of(counts.total(), 'case')}  {counts[Verdict.PASS]:,} pass")
         text.append(f"  {counts.failed:,} fail", "bold red" if counts.failed else "dim")
         if counts[Verdict.ERROR]:
             text.append(f"  {counts[Verdict.ERROR]:,} error", "yellow")
@@ -301,7 +304,8 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     if summary.throughputs:
         parts += [*_throughput(console, summary), Text()]
     took = duration(summary.seconds)
-    parts.append(Text(counts_text(summary.counts, _ALWAYS) + (f", in {took}" if took else "")))
+    counts = f"{count_of(summary.total, 'case')}: {counts_text(summary.counts, _ALWAYS)}"
+    parts.append(Text(counts + (f", in {took}" if took else "")))
     parts.append(Text(_fit(console, f"{conformance}: {summary.headline()}"), OUTCOME_STYLES[conformance]))
     if conformance is Conformance.INCOMPLETE:
         parts += [_indented(console, reason) for reason in summary.why_incomplete()]
@@ -315,7 +319,7 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
     """A group of failures with its smallest case."""
     record = group.smallest
     head = f"{group.operator} {group.rule or 'no rule in particular'}"
-    where = f": {group.count:,} at {level_ranges(group.levels, summary.campaign.levels)}"
+    where = f": {count_of(group.count, 'case')} at {level_ranges(group.levels, summary.campaign.levels)}"
     kind = (f"{group.kind} ", STYLES[CellVerdict.NOT_CONFORMANT])
     parts: list[RenderableType] = [Text.assemble(kind, (_fit(console, head), "bold"), where)]
     if record.reason:
@@ -334,7 +338,7 @@ def _set_aside(console: Console, verdict: Verdict, reasons: Counter[str]) -> lis
     name = str(verdict).replace("-", " ").capitalize()
     parts: list[RenderableType] = [Text(f"{name}, by reason:")]
     for reason, count in reasons.most_common(SHOWN_REASONS):
-        parts.append(_indented(console, f"{count:,}: {one_line(reason, MAX_REASON)}"))
+        parts.append(_indented(console, f"{count_of(count, 'case')}: {one_line(reason, MAX_REASON)}"))
     if len(reasons) > SHOWN_REASONS:
         parts.append(_indented(console, f"and {len(reasons) - SHOWN_REASONS} more reasons, which are in the reports"))
     return parts

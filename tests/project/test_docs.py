@@ -276,7 +276,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 
 _PROGRESS = re.compile(
-    r"(?m)^(boundaries|search|sweep): .*\n(?=\1: )|^throughput: .* measured\n|^\w+ \w+: [\d,]+ of [\d,]+ numbers\n"
+    r"(?m)^(boundaries|search|sweep): .*\n(?=\1: )|^throughput: .* measurements?\n|^\w+ \w+: [\d,]+ of [\d,]+ numbers\n"
 )
 
 

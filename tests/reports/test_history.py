@@ -144,7 +144,7 @@ def test_show_tells_where_a_figure_changed(database: str) -> None:
     assert shown.exit_code == 0
     lines = shown.output.splitlines()
     assert lines[0] == "torch:cuda:0 on NVIDIA H100 80GB HBM3: 10 runs"
-    assert "run 5: GATHER: 0 failed, then 3" in lines
+    assert "run 5: GATHER: 0 failed cases, then 3" in lines
     operators = dict.fromkeys(row.operator for row in report_data.throughputs())
     each = len(report_data.throughputs()) // len(operators)
     for operator in operators:
@@ -207,7 +207,7 @@ def test_the_page_tells_what_changed_and_draws_it(database: str, tmp_path: Path)
     text = shown_page(database, tmp_path)
     page = Page(text)
     rows = [row for _, row in page.all("tr")]
-    assert "52025-03-05T09:30:00ZGATHER0 failed, then 3" in rows
+    assert "52025-03-05T09:30:00ZGATHER0 failed cases, then 3" in rows
     operators = list(dict.fromkeys(row.operator for row in report_data.throughputs()))
     for operator in operators:
         assert any(
@@ -300,7 +300,7 @@ def test_an_empty_history_and_wrong_usage(tmp_path: Path) -> None:
 
 def test_runs_of_another_setup_are_said_to_be_other(tmp_path: Path) -> None:
     history = history_of(tmp_path / "h.db", run_on(1, seed=1), run_on(2, failing=2, seed=2))
-    assert "run 2: GATHER: 0 failed, then 2 (another setup:" in call("show", history).output
+    assert "run 2: GATHER: 0 failed cases, then 2 (another setup:" in call("show", history).output
 
 
 def test_results_are_added_by_command(tmp_path: Path) -> None:

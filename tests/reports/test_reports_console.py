@@ -13,7 +13,7 @@ from rich.console import Console
 from dml_conformance.reports.model.records import JUDGED_PHASES, Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import CellVerdict, Summary
-from dml_conformance.reports.model.text import level_ranges, share_of_copy
+from dml_conformance.reports.model.text import count_of, level_ranges, share_of_copy
 from dml_conformance.reports.views.console import (
     LINE_INTERVAL,
     SHOWN_FAILURES,
@@ -68,7 +68,7 @@ def test_failures_come_with_the_line_that_reproduces_them(faulty: Summary) -> No
     text = printed(faulty, width=60)
     for group in faulty.failures.values():
         record = group.smallest
-        assert f"{group.kind} {group.operator} {group.rule}: {group.count} at " in text
+        assert f"{group.kind} {group.operator} {group.rule}: {count_of(group.count, 'case')} at " in text
         assert f"\n  {record.reproduce}\n" in text  # whole, on one line
         for difference in record.differences[:1]:
             assert f"got {difference.actual} {difference.actual_bits}" in text
@@ -85,16 +85,16 @@ def test_what_is_declined_is_told_by_reason_the_most_frequent_first() -> None:
     counts = {"no axis 0": 3, "no strides\x1b[31m": 2, **{f"reason {n}": 1 for n in range(SHOWN_REASONS)}}
     records = [plain(Verdict.NOT_SUPPORTED, reason=reason) for reason, count in counts.items() for _ in range(count)]
     text = printed(report_data.summary_of([plain(), *records]))
-    told = "Not supported, by reason:\n  3: no axis 0\n  2: no strides\\x1b[31m\n  1: reason 0\n"
+    told = "Not supported, by reason:\n  3 cases: no axis 0\n  2 cases: no strides\\x1b[31m\n  1 case: reason 0\n"
     assert told in text
-    assert "  1: reason 2\n  and 2 more reasons, which are in the reports\n" in text
+    assert "  1 case: reason 2\n  and 2 more reasons, which are in the reports\n" in text
     assert "by reason" not in printed(report_data.summary_of([plain()]))
 
 
 def test_totals_outcome_throughput_and_place(faulty: Summary) -> None:
     text = printed(faulty, output="build/certification")
     totals = ", ".join(f"{faulty.counts[verdict]:,} {verdict}" for verdict in Verdict if faulty.counts[verdict])
-    assert f"{totals}, in 1 min 12 s" in text
+    assert f"\n{faulty.total:,} cases: {totals}, in 1 min 12 s" in text
     assert f"not conformant: {faulty.headline()}" in text
     assert text.endswith("Reports: build/certification\n")
     timed = at_largest_size(row for row in report_data.throughputs() if row.caches is Caches.WARM)
@@ -176,8 +176,8 @@ def test_without_a_terminal_progress_is_a_line_now_and_then() -> None:
         "sweep: 11 of 500 cases, 10 pass, 1 fail",
         "sweep: 21 of 500 cases, 20 pass, 1 fail",
         "sweep: 30 of 500 cases, 29 pass, 1 fail",
-        "search: 1 cases, 1 pass, 0 fail",
-        "throughput: 3 measured",
+        "search: 1 case, 1 pass, 0 fail",
+        "throughput: 3 measurements",
         "Stopped before the end. a worker died",
     ]
 
@@ -190,11 +190,13 @@ def test_in_a_terminal_progress_is_a_bar_for_each_phase() -> None:
     for phase in JUDGED_PHASES:
         counts = [r.verdict for r in report_data.some_faulty() if r.phase is phase]
         failed = sum(verdict in ("fail", "crash", "timeout") for verdict in counts)
-        assert re.search(rf"{phase} +━+ {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last), phase
+        assert re.search(
+            rf"{phase} +━+ {len(counts):,} cases  {counts.count(Verdict.PASS):,} pass  {failed:,} fail", last
+        ), phase
     frame = shown.getvalue()[shown.getvalue().rindex("examples ") :]
     # A bar that is still open is drawn in pieces; throughput has one, too.
     assert len(re.findall("━{20,}", frame)) == len(JUDGED_PHASES) + 1
-    assert f"{len(report_data.throughputs())} measured" in re.sub(r"\x1b\[[\d;?]*\w", "", frame)
+    assert f"{len(report_data.throughputs())} measurements" in re.sub(r"\x1b\[[\d;?]*\w", "", frame)
     assert shown.getvalue().count("\x1b[?25l") == shown.getvalue().count("\x1b[?25h") == 1  # cursor hidden and back
 
 
