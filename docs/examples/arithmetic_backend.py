@@ -18,7 +18,7 @@ ACTIVATIONS = {
 class ArithmeticBackend:
     def capabilities(self):
         operators = ("ELEMENT_WISE_EXP", "GEMM")
-        claims = {Category.EXECUTION}
+        claims = frozenset({Category.EXECUTION})
         return Capabilities("numpy-arithmetic", "host", {"numpy": np.__version__}, tuple(Level), operators, claims)
 
     def validate(self, desc, level):

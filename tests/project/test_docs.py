@@ -30,7 +30,10 @@ import click
 import pytest
 from places import ROOT
 
+from dml_conformance.backends.base import LONGEST_NAME, MOST_NAMES
+from dml_conformance.backends.processes.wire import LONGEST_TEXT
 from dml_conformance.spec.field_kinds import EnumKind
+from dml_conformance.spec.levels import HIGHEST, LOWEST
 from dml_conformance.spec.registry import operators
 from dml_conformance.strategies.values import DOMAINS, EXPLICIT, EXPLICIT_BITS, INDEX_PATTERNS, OVERLAPPING
 
@@ -86,6 +89,25 @@ def generate() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# --- figures ------------------------------------------------------------------------------------------------------
+
+
+def test_figures_in_the_text_are_of_today() -> None:
+    """Figures of runs stand in generated parts, or where their date stands beside them, as in performance.md."""
+    texts = {name_of(page): page.read_text(encoding="utf-8") for page in PAGES if page.stem != "performance"}
+    assert {count for text in texts.values() for count in re.findall(r"\ball (\d+) operators", text)} == {
+        str(len(operators()))
+    }
+    assert f"at every level from {LOWEST} to {HIGHEST}" in texts["README.md"]
+    backends = re.findall(r"(\d+) wrong backends", texts["docs/strength.md"])
+    assert re.findall(r"of (\d+) backends\s+that are wrong on purpose", texts["README.md"]) == backends
+    limits = f"{MOST_NAMES:,} versions, {MOST_NAMES:,} operators"
+    for name in ("docs/how-to/write-a-backend.md", "docs/explanation/safety.md"):
+        assert f"{LONGEST_NAME:,} characters" in texts[name], name
+        assert limits in texts[name], name
+        assert f"{LONGEST_TEXT:,} characters" in texts[name], name
 
 
 # --- generated parts ----------------------------------------------------------------------------------------------
