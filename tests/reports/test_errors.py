@@ -196,7 +196,7 @@ def test_errors_that_no_results_have_are_refused(changes: dict[str, Any]) -> Non
         check_record(arithmetic(errors=msgspec.structs.replace(ONE, **changes)))
 
 
-def test_runs_under_different_profiles_are_not_the_same_conditions() -> None:
+def test_runs_under_different_tolerances_are_not_the_same_conditions() -> None:
     one, other = summary_of(), summary_of(accuracy="precise")
     assert setup_of(one.campaign) != setup_of(other.campaign)
     assert CampaignReport([one, other]).unlike() == ["accuracy"]
