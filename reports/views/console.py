@@ -380,13 +380,13 @@ def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:
     table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in ("operator", "type"):
         table.add_column(name, no_wrap=True)
-    for name in ("of the bound", "largest ULP", "99.9 % within", "results", "wrong"):
+    for name in ("of bound", "largest", "99.9 %", "results", "wrong"):
         table.add_column(name, justify="right", no_wrap=True)
     for operator, data_type, errors in rows[:SHOWN_INACCURATE]:
         known = (figure(errors.largest), figure(errors.most), f"{errors.count:,}") if errors.count else ("", "", "")
         figures = part_of_bound(errors.used), *known, f"{errors.wrong:,}"
         table.add_row(_text(console, operator), _text(console, data_type), *figures)
-    title = f"Accuracy, what needs most of its bound first, tolerance {summary.campaign.accuracy}:"
+    title = f"Accuracy in ULP, what needs most of its bound first, tolerance {summary.campaign.accuracy}:"
     parts: list[RenderableType] = [Text(title), table]
     if any(not errors.count for _, _, errors in rows[:SHOWN_INACCURATE]):
         parts.append(Text(WITHOUT_ULP))

@@ -335,7 +335,7 @@ def test_markdown_console_and_files_for_servers_have_them_and_the_tolerance() ->
     assert "bounds of tolerance `precise`" in text
     assert f"| {EXP} | FLOAT32 | 0 % | 7 | 2.83 | 1,011 | 3 |" in text
     assert re.search(rf"{EXP} +FLOAT32 +0 % +7 +2.83 +1,011 +3", shown)
-    assert "Accuracy, what needs most of its bound first, tolerance precise:" in shown
+    assert "Accuracy in ULP, what needs most of its bound first, tolerance precise:" in shown
     assert WITHOUT_ULP not in shown
     assert json.loads(ctrf_json(summary))["results"]["environment"]["extra"]["accuracy"] == "precise"
     assert b'<property name="accuracy" value="precise"' in junit_xml(summary)
