@@ -447,8 +447,13 @@ def _table_rules(spec: OperatorSpec) -> tuple[Constraint, Constraint]:
         return [] if table is None else [(slot, table[slot.field.name]) for slot in slots(desc)]
 
     def data_types(desc: OperatorDesc, level: Level) -> list[Breach] | None:
+        variant = spec.variant(desc)
+        of_variant = f" for {variant}" if variant else ""
         return [
-            Breach(f"{slot.name}.DataType", f"{slot.tensor.data_type.name}, level {level} has {_names(row.data_types)}")
+            Breach(
+                f"{slot.name}.DataType",
+                f"{slot.tensor.data_type.name}, level {level} has {_names(row.data_types)}{of_variant}",
+            )
             for slot, row in rows(desc, level)
             if row.data_types and slot.tensor.data_type not in row.data_types
         ]

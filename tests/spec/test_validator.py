@@ -10,8 +10,10 @@ import pytest
 from five_operators import GatherDesc, GatherElementsDesc, GatherNdDesc, TileDesc
 
 from dml_conformance.spec.datatypes import DataType, TensorFlag, TensorType
+from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.rules import Category, Rule
 from dml_conformance.spec.sources import Source
 from dml_conformance.spec.tensor import (
@@ -60,6 +62,12 @@ def elements(source: tuple[int, ...], indices: tuple[int, ...], output: tuple[in
 
 def nd(source: Any, indices: Any, output: Any, input_count: int, indices_count: int) -> OperatorDesc:
     return GatherNdDesc(of(F32, source), of(U32, indices), of(F32, output), input_count, indices_count)
+
+
+def reduced(function: str, data_type: DataType) -> OperatorDesc:
+    tensor = of(data_type, (2,))
+    number = enumeration("DML_REDUCE_FUNCTION")[function]
+    return operators()["REDUCE"].desc(number, tensor, tensor, ())  # type: ignore[call-arg]
 
 
 class Witness(NamedTuple):
@@ -199,6 +207,13 @@ WITNESSES = [
         elements((3, 2), (5, 1), (5, 1), 0),
         "IndicesTensor.Sizes[1]",
         "1, InputTensor has 2",
+    ),
+    Witness(
+        "REDUCE.data-types",
+        reduced("MAX", I8),
+        reduced("SUM", I8),
+        "InputTensor.DataType",
+        "INT8, level 3_0 has FLOAT32, FLOAT16, UINT32, INT32 for SUM",
     ),
     Witness(
         "GATHER_ND.tuple-size",
