@@ -104,7 +104,7 @@ def _parts(text: bytes) -> tuple[str, str]:
         elif frames is not None and (frame := _FRAME.match(line)):
             is_own = is_own or PurePath(frame["file"]).parts[-3:] == _OWN
             if not is_own:
-                frames.append(f"{frame['file']}:{frame['line']} in {frame['name']}")
+                frames.append(f"{PurePath(frame['file']).name}:{frame['line']} ({frame['name']})")
         elif line and not line.startswith(_OF_DUMPS):
             printed.append(line)
     threads = [found for head, found in stacks.items() if head.startswith(_CURRENT)] or list(stacks.values())

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dml_conformance.conformance.judge.judge import NEVER_WRITTEN, Judge
+from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import with_losses
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Difference, Phase, Record, Verdict
+from dml_conformance.reports.model.records import NEVER_WRITTEN, NOT_CONFORMANT, Difference, Phase, Record, Verdict
 from dml_conformance.spec.case import Case
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 
 import pytest
 
@@ -10,6 +11,7 @@ from dml_conformance.conformance.gate.losses import SessionLosses
 
 DEFAULT_EXAMPLES = 25
 SUITE = "dml_conformance.conformance.gate"
+BRIEF = pytest.StashKey[str]()  # of a test that failed: what differs, on one line
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,6 +82,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from dml_conformance.conformance.gate.suite import check_options
 
         check_options(config, needs_backend=runs_suite)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In the short summary, and as the message in pytest's JUnit, a failure is one line, not its whole text again."""
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if BRIEF in item.stash and crash is not None:
+        crash.message = item.stash[BRIEF]
+    return report
 
 
 def pytest_unconfigure() -> None:

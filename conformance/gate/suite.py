@@ -22,6 +22,7 @@ from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.campaign.plan import OperatorPlan
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
 from dml_conformance.conformance.gate.losses import FORGIVEN, LOST
+from dml_conformance.conformance.gate.plugin import BRIEF
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
@@ -30,6 +31,7 @@ from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.workers.tasks import CaseBlock, TaskJudge
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.model.summary import case_size
+from dml_conformance.reports.model.text import brief_text
 from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.forms import FormError
@@ -353,6 +355,7 @@ def _settle(records: Sequence[Record], request: pytest.FixtureRequest) -> None:
         request.node.user_properties.append((FORGIVEN, record.losses_forgiven))
     shown = _to_show(records)
     if shown is not None:
+        request.node.stash[BRIEF] = brief_text(shown)
         pytest.fail(explain(shown), pytrace=False)
     # What was decided only is about no rule in particular: no evidence for one of execution.
     judged = [record for record in records if record.verdict is not Verdict.NOT_SUPPORTED and record.rule]

@@ -14,7 +14,7 @@ from dml_conformance.backends.processes.losses import MOST_FORGIVEN
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.losses import take_losses, was_asked
 from dml_conformance.reports.model.encoded import EncodedRecord
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Record, Repeated, Verdict
+from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Repeated, Verdict
 from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import FailureKind, failure_kind
 from dml_conformance.spec.accuracy import Tolerance
@@ -22,7 +22,7 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.registry import rule
 from dml_conformance.spec.validator import Reading
 
-# Failing cases of one operator and rule that are executed again; each costs a start of a process.
+# Failing cases of one operator and rule, beside the search's, that are executed again; each costs a start of a process.
 MOST_REPEATED = 3
 NOT_AGAIN = "repeated in a new process it did not fail again"
 
@@ -118,7 +118,8 @@ class Repetition:
         return record
 
     def _repeat(self, record: Record, backend: IsolatedBackend) -> Repeated:
-        if self._counts[record.operator, record.rule] >= MOST_REPEATED:
+        # What a search ends with is the case that is shown.
+        if record.phase is not Phase.SEARCH and self._counts[record.operator, record.rule] >= MOST_REPEATED:
             return Repeated.NOT_REPEATED
         try:
             with backend.in_a_new_process():

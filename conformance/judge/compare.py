@@ -121,7 +121,7 @@ def wanted_text(expected: Expectation, index: Any, data_type: DataType) -> list[
 
 
 def _interval_text(expected: Expectation, index: Any, data_type: DataType) -> list[str]:
-    """`from 0.5 to 0.75 or NaN`."""
+    """`from 0.5 to 0.75 or NaN`, or `0.5` where nothing else is right."""
     within = expected.within
     assert within is not None
     lows, highs = within.low[index], within.high[index]
@@ -131,7 +131,7 @@ def _interval_text(expected: Expectation, index: Any, data_type: DataType) -> li
     for (low, _), (high, _), none, or_nan in zip(
         shown(lows, data_type), shown(highs, data_type), empty, nan, strict=True
     ):
-        numbers = [] if none else [f"from {low} to {high}"]
+        numbers = [] if none else [low if low == high else f"from {low} to {high}"]
         texts.append(" or ".join([*numbers, *([NAN] if or_nan else [])]) or "nothing")
     return texts
 

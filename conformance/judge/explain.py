@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.model.inputs import input_lines
-from dml_conformance.reports.model.records import FEW_DIFFERENCES, Record
-from dml_conformance.reports.model.text import in_lines, ulp_text
+from dml_conformance.reports.model.records import FEW_DIFFERENCES, Phase, Record
+from dml_conformance.reports.model.text import actual_bits, distance_text, in_lines
 from dml_conformance.spec.case import Placement
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.validator import Outcome
@@ -29,21 +29,22 @@ def explain(record: Record) -> str:
     lines.append(f"  the specification: {record.expected}{answered}")
     if record.reason:
         lines.append(f"  {record.reason}")
+    if record.phase is Phase.BOUNDARIES and record.case_json.get("data"):
+        lines.append("  a boundary case; no smaller one was found")
     if record.losses_forgiven:
         lines.extend(f"  the backend's process {loss.how}, {loss.count} times ({loss.cause})" for loss in record.lost)
     shown = record.differences[:FEW_DIFFERENCES]
     for difference in shown:
         where = ", ".join(map(str, difference.coordinates))
         wanted = difference.expected + (f" ({difference.expected_bits})" if difference.expected_bits else "")
-        far = "" if difference.ulp is None else f", {ulp_text(difference.ulp)} from the exact value"
-        lines.append(f"    at [{where}]: expected {wanted}, actual {difference.actual} ({difference.actual_bits}){far}")
+        got = difference.actual + (f" ({bits})" if (bits := actual_bits(difference)) else "")
+        lines.append(f"    at [{where}]: expected {wanted}, actual {got}{distance_text(difference)}")
     hidden = record.difference_count - len(shown)
     if hidden > 0:
         lines.append(f"    and {hidden} more")
     lines.append("  descriptor:")
     lines.extend(f"    {line}" for line in _descriptor(record.case_json))
-    place = shown[0].coordinates if shown else ()
-    lines.extend(f"  {line}" for line in input_lines(record.case_json, place))
+    lines.extend(f"  {line}" for line in input_lines(record.case_json, record.first_place))
     if record.case_json.get("data"):
         lines.append(f"  data: {msgspec.json.encode(record.case_json['data']).decode()}")
     if "placement" in record.case_json:

@@ -34,6 +34,7 @@ from dml_conformance.conformance.judge.memory import (
     UnwrittenElements,
     allowed_elements,
     is_in_turns,
+    laid_out,
     unlike_parts,
 )
 from dml_conformance.conformance.judge.output_digest import output_digest
@@ -41,7 +42,7 @@ from dml_conformance.conformance.judge.placement import needed_placement
 from dml_conformance.conformance.judge.timed import TimedMemory
 from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.errors import Errors
-from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.reports.model.records import NEVER_WRITTEN, NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.case import Case, Placement, digest_of
 from dml_conformance.spec.divergences import recognise
@@ -49,7 +50,7 @@ from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, 
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import execution_rules
@@ -88,8 +89,6 @@ MOST_REBOUND = 2**20  # bytes; larger cases that fail are not bound otherwise: s
 _OF_MEMORY = (OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING)
 # What is said of where elements lie. It is broken where the same case with packed tensors of their own passes.
 _OF_LAYOUT = (STRIDES, IN_PLACE)
-
-NEVER_WRITTEN = "never written"
 
 _PATTERNS = frozenset(pattern for patterns in DOMAINS.values() for pattern in patterns)
 
@@ -314,20 +313,22 @@ class Judge:
     def execute(self, pending: Pending) -> Judgement:
         """Execute one case, bound as its placement says, and judge what the backend left there each time.
 
-        Where it passes once it is bound otherwise, wrong values are a failure of binding. What is said of memory beside
-        tensors says enough, and at other offsets it may go unseen. A rule of layout is broken where the case passes
-        with packed tensors; that is not tried where it would cost the backend's process again.
+        A rule of layout is broken where the case passes without it. Where it passes once it is bound otherwise, wrong
+        values are a failure of binding. What is said of memory beside tensors says enough, and at other offsets it may
+        go unseen. Neither is tried where it takes long or would cost the backend's process again.
         """
         if pending.case.timed:
             return self._execute_timed(pending)
         before = tally_of(self.backend)
         judged = self._execute(pending)
-        is_wrong = judged.verdict in (Verdict.FAIL, Verdict.CRASH) and judged.rule in _OF_LAYOUT
-        is_cheap = pending.needed <= MOST_REBOUND and tally_of(self.backend) == before
-        if is_wrong and is_cheap and self.fails_packed(pending):
-            judged = judged._replace(rule=f"{pending.case.operator}.values")
         is_beside = judged.rule in (OUTPUT_BOUNDS, INPUTS_UNCHANGED)
-        if judged.verdict is not Verdict.FAIL or is_beside or pending.needed > MOST_REBOUND:
+        if judged.verdict not in NOT_CONFORMANT or is_beside:
+            return judged
+        is_cheap = pending.needed <= MOST_REBOUND and tally_of(self.backend) == before
+        if not judged.rule.endswith(".accuracy"):
+            plain = f"{pending.case.operator}.values" if judged.rule in _OF_LAYOUT else judged.rule
+            judged = judged._replace(rule=(self.broken_layout(pending) if is_cheap else "") or plain)
+        if judged.verdict is not Verdict.FAIL or pending.needed > MOST_REBOUND:
             return judged
 
         def fails(placement: Placement) -> bool:
@@ -336,17 +337,38 @@ class Judge:
         needed = needed_placement(pending.placement, fails)
         return judged._replace(rule=BINDING, reason=f"{judged.reason}, only {needed}") if needed else judged
 
-    def fails_packed(self, pending: Pending) -> bool:
-        """Whether a case that failed does so with packed tensors of their own, too."""
+    def broken_layout(self, pending: Pending) -> str:
+        """Id of the rule of layout without which a case that failed passes, each time; "" where there is none."""
         case = pending.case
+        own = {key: replace(recipe, in_place=False) for key, recipe in (case.data or {}).items()}
         packed = {slot.key: TensorDesc.of(slot.tensor.data_type, slot.tensor.sizes) for slot in slots(case.desc)}
-        data = {key: replace(recipe, in_place=False) for key, recipe in (case.data or {}).items()}
-        plain = replace(case, desc=with_tensors(case.desc, packed), data=data, rule=f"{case.operator}.values")
-        if (plain.desc, plain.data) == (case.desc, case.data):
+        is_strided = any(
+            slot.tensor.effective_strides != packed_strides(slot.tensor.sizes) for slot in slots(case.desc)
+        )
+        others = {
+            IN_PLACE: replace(case, data=own) if in_place_input(case) else None,
+            STRIDES: replace(case, desc=with_tensors(case.desc, packed), data=own) if is_strided else None,
+        }
+        passing = (rule for rule, other in others.items() if other is not None and not self._fails_as(pending, other))
+        broken = next(passing, "")
+        return broken if broken and self._execute(pending).verdict in NOT_CONFORMANT else ""
+
+    def _fails_as(self, pending: Pending, other: Case) -> bool:
+        """Whether a case with the same elements in other tensors fails too, or cannot be tried."""
+        again = self._pending(other, pending.answered, 0.0)
+        if isinstance(again, Judgement) or again.needed > MOST_REBOUND:
             return True
-        again = self._pending(plain, pending.answered, 0.0)
-        judged = again if isinstance(again, Judgement) else self._execute(again)
-        return judged.verdict in (Verdict.FAIL, Verdict.CRASH)
+        contents = self.contents(pending)
+        if isinstance(contents, Judgement):
+            return True
+        if not overlaps(other):
+            contents = {
+                slot.key: laid_out(contents[slot.key], slot.tensor, there.tensor)
+                for slot, there in zip(inputs(pending.case.desc), inputs(other.desc), strict=True)
+            }
+        data = {key: replace(recipe, period=0) for key, recipe in (other.data or {}).items()}
+        again = again._replace(case=replace(other, data=data), placement=pending.placement)
+        return self._execute(again, contents).verdict in NOT_CONFORMANT
 
     def timed_memory(self, pending: Pending) -> TimedMemory | Judgement:
         """The memory of a case that is timed; or the verdict, where its recipes give no data."""
@@ -379,9 +401,10 @@ class Judge:
                 break
         return judged
 
-    def _execute(self, pending: Pending) -> Judgement:
+    def _execute(self, pending: Pending, contents: dict[str, Bytes] | Judgement | None = None) -> Judgement:
+        """Execute a case, with what its recipes give or with other contents."""
         case = pending.case
-        contents = self.contents(pending)
+        contents = self.contents(pending) if contents is None else contents
         if isinstance(contents, Judgement):
             return contents
         with self.watch(Part.MAKE):

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from dml_conformance.backends.base import Binding, Bindings, Bytes
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, LargeExpectation
+from dml_conformance.backends.reference.layout import bits, put
 from dml_conformance.conformance.judge.compare import right
 from dml_conformance.spec import nibbles
 from dml_conformance.spec.case import OFFSET_ALIGNMENT, Order, Placement
@@ -42,6 +43,13 @@ LARGE_BYTES = 2**26  # of a case's tensors; of larger ones no second copy of the
 SECRET_PERIOD = 2**22 + 3  # bytes after which the secret ones of a large stretch begin again; prime
 # Draws of an element that may come out right. What is right then nearly always is taken from the ends of its type.
 DRAWS = 64
+
+
+def laid_out(content: Bytes, tensor: TensorDesc, other: TensorDesc) -> Bytes:
+    """What a tensor's bytes hold, as the bytes of another tensor of the same sizes and type."""
+    made = np.zeros(buffer_size(other), np.uint8)
+    put(Binding(made, 0, made.size), other, bits(Binding(content, 0, content.size), tensor))
+    return made
 
 
 class Sample(NamedTuple):

@@ -58,5 +58,7 @@ def _offset_words(failing: Placement, fails: Callable[[Placement], bool]) -> str
         return f"where tensors are aligned to {ALIGNED[0]} bytes"
     other = replace(failing, offsets=(16,) if failing.offsets == UNALIGNED.offsets else UNALIGNED.offsets)
     if offset % ALIGNED[0] and fails(other):
+        if fails(replace(failing, offsets=ALIGNED)):
+            return "where tensors lie behind the start of their resource"
         return "where tensors are aligned to 16 bytes and no more"
     return f"where tensors lie at offset {offset}"

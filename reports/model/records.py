@@ -45,6 +45,7 @@ class Verdict(StrEnum):
 
 LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
+NEVER_WRITTEN = "never written"  # in place of a value: the element holds what it held before
 
 # What makes a backend not conformant, and what makes a run broken.
 NOT_CONFORMANT = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT)
@@ -149,6 +150,11 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     lost: tuple[Loss, ...] = ()
     repeated: Repeated = Repeated.NONE
     errors: Errors | None = None
+
+    @property
+    def first_place(self) -> tuple[int, ...]:
+        """Coordinates of the first differing element; () where none is known."""
+        return self.differences[0].coordinates if self.differences else ()
 
     @property
     def losses_forgiven(self) -> int:

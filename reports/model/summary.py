@@ -137,9 +137,21 @@ def is_contrary(expected: str, answered: str) -> bool:
     return (expected, answered) in ((Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept"))
 
 
-def case_size(record: Record) -> int:
-    """How much there is to a case: the length of descriptor and data as JSON."""
-    return len(msgspec.json.encode((record.case_json.get("desc"), record.case_json.get("data"))))
+def case_size(record: Record) -> tuple[int, int]:
+    """How much there is to a case: its dimensions and their sizes, then the length of descriptor and data as JSON."""
+    desc = record.case_json.get("desc")
+    return sum(1 + size for size in _sizes(desc)), len(msgspec.json.encode((desc, record.case_json.get("data"))))
+
+
+def _sizes(value: Any) -> Iterator[int]:
+    """The sizes of all tensors in JSON of a descriptor."""
+    if isinstance(value, dict):
+        yield from (size for size in value.get("Sizes", ()) if isinstance(size, int))
+        for item in value.values():
+            yield from _sizes(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _sizes(item)
 
 
 class Verdicts(Counter[Verdict]):
@@ -186,7 +198,7 @@ class FailureGroup:
     Attributes:
         decisions: how often the backend answered what, by (expected, answered).
         samples: the first ones.
-        smallest: the one whose case is shortest, which is where shrinking ends.
+        smallest: the one with the smallest case, which is where shrinking ends.
         smallest_at: by level the size and the digest of the smallest case there.
     """
 
@@ -198,8 +210,8 @@ class FailureGroup:
     levels: Counter[str] = field(default_factory=Counter)
     decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
     samples: list[Record] = field(default_factory=list)
-    smallest_size: int = 1 << 62
-    smallest_at: dict[str, tuple[int, str]] = field(default_factory=dict)
+    smallest_size: tuple[int, int] = (1 << 62, 0)
+    smallest_at: dict[str, tuple[tuple[int, int], str]] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         self.count += 1

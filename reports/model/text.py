@@ -10,9 +10,19 @@ import msgspec
 
 from dml_conformance.backends.foreign_text import UNPRINTABLE, one_line
 from dml_conformance.reports.model.grouping import grouped
-from dml_conformance.reports.model.records import Caches, Difference, Throughput, Verdict, at_largest_size
+from dml_conformance.reports.model.records import (
+    NEVER_WRITTEN,
+    Caches,
+    Difference,
+    Record,
+    Throughput,
+    Verdict,
+    at_largest_size,
+)
 
 SHOWN_SIZES = 8  # of outputs that were timed, in a line
+LONGEST_BRIEF = 200  # characters
+MOST_TOLD = 1e6  # ULP; what is farther from a value is no inaccurate form of it
 
 # What reading text raises that is no JSON, or JSON of another form than ours; the last one where it is nested too
 # deeply, also in a part that nobody asks for.
@@ -101,8 +111,26 @@ def difference_text(difference: Difference) -> str:
     """`output[0,1]: expected 1.0 0x3c00, got 2.0 0x4000`, and of arithmetic how far that is from the exact value."""
     at = ",".join(map(str, difference.coordinates))
     expected = f"{difference.expected} {difference.expected_bits}".rstrip()
-    text = f"output[{at}]: expected {expected}, got {difference.actual} {difference.actual_bits}".rstrip()
-    return text if difference.ulp is None else f"{text}, {ulp_text(difference.ulp)} from the exact value"
+    actual = f"{difference.actual} {actual_bits(difference)}".rstrip()
+    return f"output[{at}]: expected {expected}, got {actual}{distance_text(difference)}"
+
+
+def brief_text(record: Record) -> str:
+    """What differs first, if outputs do, and the reason, on one line."""
+    texts = (*map(difference_text, record.differences[:1]), record.reason)
+    return one_line("; ".join(texts), LONGEST_BRIEF)
+
+
+def actual_bits(difference: Difference) -> str:
+    """The bits that an element holds; "" of one that was never written, where they are others in each run."""
+    return "" if difference.actual == NEVER_WRITTEN else difference.actual_bits
+
+
+def distance_text(difference: Difference) -> str:
+    """`, 2.5 ULP from the exact value`, where that is known and says more than that it is far."""
+    if difference.ulp is None or difference.ulp >= MOST_TOLD:
+        return ""
+    return f", {ulp_text(difference.ulp)} from the exact value"
 
 
 def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throughput]]]:

@@ -320,14 +320,15 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
     record = group.smallest
     head = f"{group.operator} {group.rule or 'no rule in particular'}"
     where = f": {count_of(group.count, 'case')} at {level_ranges(group.levels, summary.campaign.levels)}"
+    if record.phase is Phase.BOUNDARIES and record.case_json.get("data"):
+        where += ", the smallest a boundary case"
     kind = (f"{group.kind} ", STYLES[CellVerdict.NOT_CONFORMANT])
     parts: list[RenderableType] = [Text.assemble(kind, (_fit(console, head), "bold"), where)]
     if record.reason:
         parts.append(_indented(console, one_line(record.reason, MAX_REASON)))
-    for difference in record.differences[:1]:
-        parts.append(_indented(console, difference_text(difference)))
-        lines = input_lines(record.case_json, difference.coordinates)[:MOST_INPUTS]
-        parts += [_indented(console, one_line(line, MAX_REASON)) for line in lines]
+    parts += [_indented(console, difference_text(difference)) for difference in record.differences[:1]]
+    lines = input_lines(record.case_json, record.first_place)[:MOST_INPUTS]
+    parts += [_indented(console, one_line(line, MAX_REASON)) for line in lines]
     if record.reproduce:
         parts.append(_indented(console, record.reproduce, "cyan"))
     return parts

@@ -20,7 +20,7 @@ from dml_conformance.reports.model.inputs import input_lines
 from dml_conformance.reports.model.records import Record
 from dml_conformance.reports.model.summary import Summary, Test
 from dml_conformance.reports.model.templating import environment
-from dml_conformance.reports.model.text import counts_text, difference_text, in_lines
+from dml_conformance.reports.model.text import brief_text, counts_text, difference_text, in_lines
 
 NO_RULE = "no-rule"  # stands for the cases that are about no rule in particular
 SHOWN_DIFFERENCES = 4
@@ -54,19 +54,13 @@ def _template() -> Template:
     found = environment("dml_conformance.reports.views")
     found.filters.update(
         attribute=lambda text: escape(one_line(text), {'"': "&quot;"}),
-        brief=_brief,
+        brief=brief_text,
         counts=counts_text,
         record=record_text,
         text=escape,
         total_time=_total_time,
     )
     return found.get_template("junit.xml.j2")
-
-
-def _brief(record: Record) -> str:
-    """What differs first, if outputs do, and the reason."""
-    texts = (*map(difference_text, record.differences[:1]), record.reason)
-    return one_line("; ".join(texts), 200)
 
 
 def _total_time(tests: Iterable[Test]) -> str:
@@ -84,7 +78,6 @@ def record_text(record: Record) -> str:
     lines += map(difference_text, record.differences[:SHOWN_DIFFERENCES])
     if record.difference_count > SHOWN_DIFFERENCES:
         lines.append(f"{record.difference_count:,} elements differ")
-    if record.differences:
-        lines += input_lines(record.case_json, record.differences[0].coordinates)
+    lines += input_lines(record.case_json, record.first_place)
     lines.append(f"reproduce: {record.reproduce}")
     return in_lines(lines) + "\n"

@@ -122,8 +122,8 @@ def test_a_failure_shows_its_first_cases_how_to_run_them_and_how_many_more() -> 
     assert differences[0].expected_bits in text
     assert differences[0].actual in text
     assert failure.get("type") == "fail"
-    assert failure.get("message").startswith("1 pass, 1,005 fail: output[3,0,1]: expected 72 0x")
-    assert failure.get("message").endswith("; reason 0")
+    assert failure.get("message").startswith("output[3,0,1]: expected 72 0x")
+    assert failure.get("message").endswith("; reason 0 (1 pass, 1,005 fail)")
 
 
 V = Verdict
@@ -132,10 +132,10 @@ V = Verdict
 @pytest.mark.parametrize(
     ("verdicts", "tag", "attributes"),
     [
-        ((V.PASS, V.ERROR, V.FAIL), "failure", {"type": "fail", "message": "1 pass, 1 fail, 1 error: of fail"}),
-        ((V.ERROR, V.CRASH), "failure", {"type": "crash", "message": "1 crash, 1 error: of crash"}),
-        ((V.TIMEOUT,), "failure", {"type": "timeout", "message": "1 timeout: of timeout"}),
-        ((V.PASS, V.ERROR), "error", {"type": "error", "message": "1 pass, 1 error: of error"}),
+        ((V.PASS, V.ERROR, V.FAIL), "failure", {"type": "fail", "message": "of fail (1 pass, 1 fail, 1 error)"}),
+        ((V.ERROR, V.CRASH), "failure", {"type": "crash", "message": "of crash (1 crash, 1 error)"}),
+        ((V.TIMEOUT,), "failure", {"type": "timeout", "message": "of timeout (1 timeout)"}),
+        ((V.PASS, V.ERROR), "error", {"type": "error", "message": "of error (1 pass, 1 error)"}),
         ((V.NOT_SUPPORTED,), "skipped", {"message": "nothing judged: 1 not-supported"}),
         ((V.OBSERVED,), "skipped", {"message": "nothing judged: 1 observed"}),
         ((V.WAIVED,), "skipped", {"message": "nothing judged: 1 waived"}),

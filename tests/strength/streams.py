@@ -100,9 +100,9 @@ class SharingJudge(Judge):
             SharedReference.known[id(desc)] = Executed(desc, digest_of(inputs), found)
         return self._prepared.expected
 
-    def fails_packed(self, pending: Pending) -> bool:
-        """Not asked: it is another case, and a kill does not depend on the rule that is blamed."""
-        return False
+    def broken_layout(self, pending: Pending) -> str:
+        """Not asked: it takes other cases, and a kill does not depend on the rule that is blamed."""
+        return ""
 
     def errors(self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> None:
         """Nothing: it takes a fifth of the time, and a kill does not depend on it."""

@@ -37,7 +37,7 @@ from dml_conformance.spec.expectation import Bits, Mask
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import rules
-from dml_conformance.spec.tensor_rules import BINDING, INPUTS_UNCHANGED, OUTPUT_BOUNDS
+from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.strategies.cases import execution_rules
 
 CHECK = "verdicts"
@@ -214,7 +214,7 @@ class VerdictCheck:
             return
         allowed, stated = {pending.rule}, execution_rules(record.operator, pending.case.level)
         if verdict in NOT_CONFORMANT:
-            allowed |= {f"{record.operator}.values"}.intersection(stated)
+            allowed |= {f"{record.operator}.values", STRIDES, IN_PLACE}.intersection(stated)
         if verdict is Verdict.FAIL:
             allowed |= {OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING} | {f"{record.operator}.accuracy"}.intersection(stated)
         if record.rule not in allowed:

@@ -108,7 +108,7 @@ HUNG = Limits(2.0)
     ("name", "verdict", "reason", "limits"),
     [
         ("Segfaults", Verdict.CRASH, "process died of SIGSEGV in execute: its last output: about to read", Limits()),
-        ("Segfaults", Verdict.CRASH, "in segfault < ", Limits()),
+        ("Segfaults", Verdict.CRASH, "(segfault) < ", Limits()),
         ("Aborts", Verdict.CRASH, "the backend's process died of SIGABRT in execute: its stack: ", Limits()),
         ("Exits", Verdict.CRASH, "execute raised SystemExit: no more", Limits()),
         ("ExitsAtOnce", Verdict.CRASH, "the backend's process ended with code 0 in execute", Limits()),

@@ -12,14 +12,18 @@ import numpy as np
 import pytest
 from commands import invoke
 from msgspec.structs import replace
+from report_data import printed, summary_of
 from scripted_backend import ScriptedBackend, flip_a_bit, raising
 
 from dml_conformance.backends.base import Backend
 from dml_conformance.backends.foreign_text import place_of
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.reports.model.inputs import MOST_SHOWN, input_lines
 from dml_conformance.reports.model.records import Difference, Phase, Record, Verdict
+from dml_conformance.reports.model.summary import case_size
+from dml_conformance.reports.model.text import difference_text
 from dml_conformance.reports.views.junit import record_text
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
@@ -27,7 +31,7 @@ from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, STRIDES
-from dml_conformance.strategies.values import SPECIAL
+from dml_conformance.strategies.values import SPECIAL, materialize
 
 Execute = Callable[..., None]
 
@@ -74,6 +78,11 @@ OWN, VALUES = Recipe("ramp"), "ELEMENT_WISE_IDENTITY.values"
         (STRIDES, STRIDED, OWN, flip_a_bit, VALUES),
         (STRIDES, STRIDED, OWN, RAISING, VALUES),
         (STRIDES, PACKED, OWN, flip_a_bit, VALUES),
+        (VALUES, STRIDED, OWN, where_strided(flip_a_bit), STRIDES),
+        (VALUES, STRIDED, OWN, where_strided(RAISING), STRIDES),
+        (IN_PLACE, STRIDED, Recipe("ramp", in_place=True), where_strided(flip_a_bit), STRIDES),
+        (IN_PLACE, STRIDED, Recipe("ramp", in_place=True), where_in_place, IN_PLACE),
+        (VALUES, STRIDED, Recipe("ramp", in_place=True), where_in_place, IN_PLACE),
         (IN_PLACE, PACKED, Recipe("ramp", in_place=True), where_in_place, IN_PLACE),
         (IN_PLACE, PACKED, Recipe("ramp", in_place=True), flip_a_bit, VALUES),
         (BINDING, PACKED, OWN, RAISING, VALUES),
@@ -82,9 +91,39 @@ OWN, VALUES = Recipe("ramp"), "ELEMENT_WISE_IDENTITY.values"
 def test_a_rule_of_layout_is_blamed_only_where_the_case_passes_without_it(
     rule: str, output: TensorDesc, recipe: Recipe, after: Execute, blamed: str
 ) -> None:
-    found = judged(copying((3, 2), output_tensor=output), rule, recipe, ScriptedBackend(after=after))
+    source = output if recipe.in_place else PACKED
+    desc = copying((3, 2), input_tensor=source, output_tensor=output)
+    found = judged(desc, rule, recipe, ScriptedBackend(after=after))
     assert (found.rule, found.verdict) == (blamed, Verdict.CRASH if after in (RAISING,) else found.verdict)
     assert found.verdict in (Verdict.FAIL, Verdict.CRASH)
+
+
+def test_a_case_without_its_layout_has_the_same_elements() -> None:
+    """So a fault that depends on an element is none of layout."""
+
+    def wrong_of_large(desc: Any, inputs: Any, outputs: Any) -> None:
+        if elements_at(inputs["input_tensor"].view, 0, desc.input_tensor).view(np.float32).max() > 5:
+            flip_a_bit(desc, inputs, outputs)
+
+    assert case_elements(copying((3, 2), input_tensor=STRIDED)).max() > 5 >= case_elements(copying((3, 2))).max()
+    found = judged(copying((3, 2), input_tensor=STRIDED), STRIDES, OWN, ScriptedBackend(after=wrong_of_large))
+    assert (found.verdict, found.rule) == (Verdict.FAIL, VALUES)
+
+
+def case_elements(desc: Any) -> Any:
+    case = Case.of(desc, HIGHEST, {"input_tensor": OWN})
+    return elements_at(materialize(case)["input_tensor"], 0, desc.input_tensor).view(np.float32)
+
+
+def test_a_failure_that_does_not_come_again_is_none_of_layout() -> None:
+    calls = iter(range(100))
+
+    def once(desc: Any, inputs: Any, outputs: Any) -> None:
+        if next(calls) == 0:
+            flip_a_bit(desc, inputs, outputs)
+
+    found = judged(copying((3, 2), output_tensor=STRIDED), STRIDES, OWN, ScriptedBackend(after=once))
+    assert (found.verdict, found.rule) == (Verdict.FAIL, VALUES)
 
 
 # --- on which data ----------------------------------------------------------------------------------------------------
@@ -158,7 +197,9 @@ def test_an_element_that_was_never_written_is_told_as_that() -> None:
 
     found = judged(copying((3,)), VALUES, Recipe("ramp"), ScriptedBackend(execute=execute))
     assert [each.actual == "never written" for each in found.differences] == [False, True, True]
-    assert isinstance(found.differences[0], Difference)
+    for text in (explain(found), record_text(found)):
+        (line,) = (line for line in text.splitlines() if "never written" in line and "[1]" in line)
+        assert line.endswith("never written")  # the bits are others each time
 
 
 @pytest.mark.parametrize(("written", "told"), [(0, True), (1, False)])
@@ -170,6 +211,42 @@ def test_bytes_are_told_as_never_written_all_together_or_not_at_all(written: int
 
     found = judged(copying((3,), DataType.UINT8), VALUES, Recipe("ramp"), ScriptedBackend(execute=execute))
     assert {each.actual == "never written" for each in found.differences} == {told}
+
+
+def test_how_far_a_result_is_from_the_right_one_is_told_of_inaccurate_ones() -> None:
+    near, far = (Difference((0,), "0.5", "", "0.6", "0x3f19999a", ulp) for ulp in (2.5, 2.85e45))
+    assert difference_text(near) == "output[0]: expected 0.5, got 0.6 0x3f19999a, 2.5 ULP from the exact value"
+    assert difference_text(far) == "output[0]: expected 0.5, got 0.6 0x3f19999a"
+
+
+def test_of_a_crash_the_inputs_are_shown_too() -> None:
+    found = judged(copying((2,)), VALUES, Recipe("ramp"), ScriptedBackend(execute=RAISING))
+    for text in (explain(found), record_text(found), on_the_console(found)):
+        assert "InputTensor = np.array([0.0, 1.0], np.float32)" in text
+
+
+def on_the_console(found: Record) -> str:
+    return printed(summary_of([found], operators=(found.operator,), levels=(found.level,)))
+
+
+def test_a_boundary_case_is_called_that() -> None:
+    found = judged(copying((2,)), VALUES, Recipe("ramp"), ScriptedBackend(after=flip_a_bit))
+    assert "  a boundary case; no smaller one was found" in explain(found).splitlines()
+    assert ", the smallest a boundary case" in on_the_console(found)
+    searched = replace(found, phase=Phase.SEARCH)
+    assert "boundary" not in explain(searched) + on_the_console(searched)
+
+
+@pytest.mark.parametrize(
+    ("small", "large"), [(((1,), "FLOAT32"), ((4,), "INT8")), (((5,), "FLOAT32"), ((1, 1, 1, 1), "INT8"))]
+)
+def test_the_smallest_case_is_the_one_with_the_smallest_tensors(small: Any, large: Any) -> None:
+    """Not the one that takes the fewest characters."""
+    one, other = (
+        judged(copying(sizes, DataType[name]), VALUES, Recipe("ramp"), ScriptedBackend(after=flip_a_bit))
+        for sizes, name in (small, large)
+    )
+    assert case_size(one) < case_size(other)
 
 
 # --- where in the backend ---------------------------------------------------------------------------------------------

@@ -447,6 +447,11 @@ def test_a_value_in_its_interval_is_right(value: float, count: int) -> None:
     assert all(difference.expected == "from 0.5 to 1.0" and not difference.expected_bits for difference in found.shown)
 
 
+def test_one_right_value_is_told_as_that() -> None:
+    (difference,) = compare(elements(-0.5), interval(0.5, 0.5), DataType.FLOAT32).shown
+    assert (difference.expected, difference.expected_bits) == ("0.5", "")
+
+
 def test_a_nan_is_allowed_or_demanded_apart() -> None:
     nan, number = elements(math.nan), elements(0.75)
     anywhere = np.array([True])

@@ -38,6 +38,12 @@ WORDS = {
 }
 
 
+def test_what_fails_at_every_offset_but_none_is_said_to_need_one() -> None:
+    """As a backend does that begins to read where the resource begins."""
+    said = needed_placement(UNALIGNED, lambda placement: any(placement.offsets))
+    assert said == "where tensors lie behind the start of their resource"
+
+
 def tile(placement: Placement | None) -> Case:
     tensor = TensorDesc.of(DataType.UINT8, (8,))
     data = {"input_tensor": Recipe("random-bits", 3)}
