@@ -28,6 +28,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Field, attribute_of
 from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
 from dml_conformance.spec.field_kinds import OPERATOR, OPERATORS, TENSOR, TENSORS
+from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.operator import OperatorSpec, Role, Support
 from dml_conformance.spec.operators._fused import FUSED_ACTIVATIONS, FUSIBLE
@@ -168,12 +169,19 @@ def _fields(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
 
 
 def _table_rows(spec: OperatorSpec) -> Iterator[tuple[str, ...]]:
-    for level, table in sorted(spec.tables.items()):
+    of_variants: dict[tuple[Level, tuple[tuple[str, Support], ...]], list[str]] = {}
+    for variant, tables in spec.variants.items():
+        for level, table in tables.items():
+            supports = tuple((field.name, table[field.name]) for field in spec.tensor_fields)
+            of_variants.setdefault((level, supports), []).append(variant)
+    for (level, supports), variants in sorted(of_variants.items(), key=lambda item: item[0][0]):
         alike: dict[Support, list[str]] = {}
-        for field in spec.tensor_fields:
-            alike.setdefault(table[field.name], []).append(f"`{field.name}`")
+        for name, support in supports:
+            alike.setdefault(support, []).append(f"`{name}`")
+        of = ", ".join(filter(None, variants))
         for support, names in alike.items():
-            yield level.label, ", ".join(names), _counts(support), _types(support.data_types) or "not said"
+            tensors = ", ".join(names) + (f" for {of}" if of else "")
+            yield level.label, tensors, _counts(support), _types(support.data_types) or "not said"
 
 
 def _types(data_types: frozenset[DataType]) -> str:
