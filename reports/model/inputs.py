@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ MOST_BYTES = 2**20  # of all inputs together; what is larger is not made for thi
 MOST_SHOWN = 32  # elements of an array that is shown whole
 FIRST = 8  # elements of any other
 
+Index = tuple[int | slice, ...]
+
 
 def input_lines(case_json: Mapping[str, Any], place: tuple[int, ...] = ()) -> list[str]:
     """For each input of a case a line such as `InputTensor = np.array([-4, 0, 0], np.int32)`.
 
-    Of a large one these are the first elements, and the one at a place where an output is wrong if it has the output's
-    sizes. None of a case that is not executed, is too large to be made for this, or cannot be read.
+    Of a large one these are the first elements, and those that a wrong element depends on if it has the output's sizes,
+    or more where these are 1. None of a case that is not executed, is too large to be made for this, or cannot be read.
 
     Args:
         case_json: as a record has it.
@@ -38,7 +40,7 @@ def input_lines(case_json: Mapping[str, Any], place: tuple[int, ...] = ()) -> li
             return []
         contents = materialize(case)
         sizes = {slot.tensor.sizes for slot in outputs(case.desc)}
-        return [line for slot in slots for line in _lines(slot, contents[slot.key], place, slot.tensor.sizes in sizes)]
+        return [line for slot in slots for line in _lines(slot, contents[slot.key], _needed(slot, place, sizes))]
     except (ValueError, TypeError, LookupError, RecursionError):
         return []
 
@@ -49,18 +51,30 @@ def _bytes_made(slot: Slot) -> int:
     return buffer_size(slot.tensor) + (slot.tensor.element_count if is_taken_apart else 0)
 
 
-def _lines(slot: Slot, content: Any, place: tuple[int, ...], is_alike: bool) -> Iterator[str]:
+def _needed(slot: Slot, place: tuple[int, ...], outputs_sizes: Collection[tuple[int, ...]]) -> Index:
+    """Coordinates of what an element at a place depends on, a slice along what is reduced; () where none are known."""
+    for sizes in outputs_sizes:
+        pairs = list(zip(slot.tensor.sizes, sizes, strict=False))
+        if len(slot.tensor.sizes) == len(sizes) == len(place) and all(there in (here, 1) for here, there in pairs):
+            return tuple(n if here == there else slice(None) for n, (here, there) in zip(place, pairs, strict=True))
+    return ()
+
+
+def _lines(slot: Slot, content: Any, needed: Index) -> Iterator[str]:
     tensor = slot.tensor
     elements = bits(Binding(content, 0, content.size), tensor)
     if elements.size <= MOST_SHOWN:
-        shape = "" if elements.ndim == 1 else f".reshape({', '.join(map(str, elements.shape))})"
-        yield f"{slot.name} = {_array(elements.reshape(-1), slot)}{shape}"
+        yield f"{slot.name} = {_array(elements.reshape(-1), slot)}{_reshaped(elements)}"
         return
     sizes = " by ".join(map(str, tensor.sizes))
     yield f"{slot.name}, {sizes}, begins with {_array(elements.flat[:FIRST], slot)}"
-    if is_alike and any(place):
-        at = ", ".join(map(str, place))
-        yield f"{slot.name}[{at}] = {_array(elements[place].reshape(1), slot)}"
+    if any(needed) and elements[needed].size <= MOST_SHOWN:
+        at = ", ".join(":" if isinstance(n, slice) else str(n) for n in needed)
+        yield f"{slot.name}[{at}] = {_array(elements[needed].reshape(-1), slot)}{_reshaped(elements[needed])}"
+
+
+def _reshaped(elements: Bits) -> str:
+    return "" if elements.ndim < 2 else f".reshape({', '.join(map(str, elements.shape))})"
 
 
 def _array(elements: Bits, slot: Slot) -> str:

@@ -52,7 +52,7 @@ SHOWN_INACCURATE = 10  # operators and types with the largest errors
 SHOWN_TIMED = 20  # operators whose throughput is shown
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
-MAX_REASON = 160  # characters
+MAX_REASON = 240  # characters
 SHOWN_REASONS = 5  # why cases were set aside
 MOST_INPUTS = 3  # of a case, whose values are shown
 _ALWAYS = (Verdict.PASS, Verdict.FAIL)  # verdicts that are told though there are none
@@ -328,7 +328,7 @@ def _failure(console: Console, summary: Summary, group: FailureGroup) -> list[Re
         parts.append(_indented(console, one_line(record.reason, MAX_REASON)))
     parts += [_indented(console, difference_text(difference)) for difference in record.differences[:1]]
     lines = input_lines(record.case_json, record.first_place)[:MOST_INPUTS]
-    parts += [_indented(console, one_line(line, MAX_REASON)) for line in lines]
+    parts += [_indented(console, line) for line in lines]
     if record.reproduce:
         parts.append(_indented(console, record.reproduce, "cyan"))
     return parts

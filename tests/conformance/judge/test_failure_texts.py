@@ -27,6 +27,7 @@ from dml_conformance.reports.model.text import difference_text
 from dml_conformance.reports.views.junit import record_text
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
@@ -160,6 +161,16 @@ def test_of_a_large_input_the_first_elements_are_shown_and_the_one_at_the_wrong_
     for text in (explain(found), record_text(found)):
         assert first in text
         assert other in text
+
+
+def test_of_a_large_input_that_is_reduced_the_elements_of_the_wrong_result_are_shown() -> None:
+    of, to = TensorDesc.of(DataType.FLOAT32, (3, 4, 5)), TensorDesc.of(DataType.FLOAT32, (3, 1, 5))
+    desc = operators()["REDUCE"].desc(enumeration("DML_REDUCE_FUNCTION")["SUM"], of, to, (1,))
+    case = Case.of(desc, HIGHEST, {"input_tensor": OWN}).to_json()
+    first, other = input_lines(case, (2, 0, 4))
+    assert first.startswith("InputTensor, 3 by 4 by 5, begins with ")
+    assert other == "InputTensor[2, :, 4] = np.array([44.0, 49.0, 54.0, 59.0], np.float32)"
+    assert len(input_lines(case)) == 1
 
 
 @pytest.mark.parametrize(
