@@ -44,7 +44,7 @@ def test_a_fault_is_seen_as_the_page_shows_it(name: str) -> None:
 
 def without_chance(text: str) -> str:
     """Without how many cases show it, some of which are drawn, and the bytes that did not hold the same by chance."""
-    text = re.sub(r"(?m)^(\w+ \w+ \S+): [\d,]+ at ", r"\1 at ", text)
+    text = re.sub(r"(?m)^(\w+ \w+ \S+): [\d,]+ cases? at ", r"\1 at ", text)
     return re.sub(r"at \[.*\] from its start", "from its start", text)
 
 
