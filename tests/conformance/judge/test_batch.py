@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -37,8 +36,6 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
-from dml_conformance.strategies.cases import make_case
-from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, materialize
 
 LEVEL = Level.L6_4
@@ -119,8 +116,12 @@ def untimed(records: Sequence[Record]) -> list[Record]:
 # --- the same as one by one -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", [TorchBackend("cpu"), InBatches()], ids=["torch:cpu", "reference"])
-def test_an_honest_backend_gets_the_same_records(backend: TorchBackend | InBatches) -> None:
+IN_EARNEST = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference", pytest.param("cuda", marks=IN_EARNEST)])
+def test_an_honest_backend_gets_the_same_records(name: str) -> None:
+    backend = InBatches() if name == "reference" else TorchBackend(name)
     cases = sweep(1500, names=tuple(operators()))
     in_batches, one_by_one = judged(backend, cases), judged(backend, cases, one_by_one=True)
     assert untimed(in_batches) == untimed(one_by_one)
@@ -171,34 +172,16 @@ def test_a_wrong_backend_gets_the_same_records(mutant: type[mutants.Mutant], mon
 
 
 def test_a_campaign_sweeps_in_batches() -> None:
-    backend = InBatches()
     budget = Budget("small", search=1, sweep=30, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
-    engine = Engine(Judge(backend, ""), ["TILE"], [LEVEL], budget, 0)
-    counts = Counter(record.phase for record in records_left(engine))
-    assert counts[Phase.SWEEP] == 30
-    assert sum(backend.batches) > 5
-    alone = len(backend.alone)
-    assert alone > 20  # what came before the sweep
-    plain = Engine(Judge(ReferenceBackend(), ""), ["TILE"], [LEVEL], budget, 0)
-    assert [(r.case, r.verdict, r.rule) for r in records_left(plain)] == [
-        (r.case, r.verdict, r.rule) for r in records_left(Engine(Judge(InBatches(), ""), ["TILE"], [LEVEL], budget, 0))
-    ]
-
-
-def test_what_the_specification_leaves_open_is_judged_in_a_batch() -> None:
-    cases = [make_case(SeededChooser(n), "GATHER", LEVEL, "GATHER.out-of-range-indices") for n in range(40)]
-    backend = InBatches()
-    assert {record.verdict for record in judged(backend, cases)} == {Verdict.PASS}
-    assert (backend.batches, backend.alone) == ([40], [])
-
-    class Invents(InBatches):
-        def do(self, execution: Execution) -> None:
-            super().do(execution)
-            execution.outputs["output_tensor"].view[:4] = 0xEE
-
-    records = judged(Invents(), [gather(4, 0), gather(3, 0)])
-    assert [record.verdict for record in records] == [Verdict.FAIL, Verdict.FAIL]
-    assert [record.differences[0].expected for record in records] == ["any element of the input", "13.0"]
+    found = []
+    for backend in (InBatches(), ReferenceBackend()):
+        records = list(records_left(Engine(Judge(backend, ""), ["TILE"], [LEVEL], budget, 0)))
+        found.append([(record.phase, record.case, record.verdict, record.rule) for record in records])
+        if isinstance(backend, InBatches):
+            assert sum(backend.batches) > 5
+            assert len(backend.alone) > 20  # what came before the sweep
+    assert found[0] == found[1]
+    assert [phase for phase, *_ in found[0]].count(Phase.SWEEP) == 30
 
 
 # --- who takes batches ------------------------------------------------------------------------------------------------
@@ -226,17 +209,14 @@ def test_who_takes_batches() -> None:
     assert {record.verdict for record in judged(Overrides(), FEW)} == {Verdict.FAIL}
 
 
-def test_a_backend_without_batches_is_judged_one_by_one() -> None:
+def test_a_backend_without_batches_is_judged_one_by_one_and_others_if_that_is_asked_for() -> None:
     backend, taken = ScriptedBackend(), []
     records = BatchJudge(Judge(backend, "", repeat=1)).records(watched(taken), Phase.SWEEP)
     assert next(records).verdict is Verdict.PASS
     assert (len(taken), backend.asked.count("execute")) == (1, 1)
-
-
-def test_one_by_one_can_be_asked_for() -> None:
-    backend = InBatches()
-    assert {record.verdict for record in judged(backend, FEW, one_by_one=True)} == {Verdict.PASS}
-    assert (backend.batches, len(backend.alone)) == ([], len(FEW))
+    able = InBatches()
+    assert {record.verdict for record in judged(able, FEW, one_by_one=True)} == {Verdict.PASS}
+    assert (able.batches, len(able.alone)) == ([], len(FEW))
 
 
 # --- several executions -----------------------------------------------------------------------------------------------
@@ -282,10 +262,7 @@ def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
 
     class Leaves(InBatches):
         def do(self, execution: Execution) -> None:
-            view = execution.outputs["output_tensor"].view
-            kept = view[1]
-            super().do(execution)
-            view[1] = kept
+            execution.outputs["output_tensor"].view[0] = 3
 
     everything, two = TensorDesc.of(DataType.UINT8, (256,)), TensorDesc.of(DataType.UINT8, (2,))
     desc = GatherDesc(everything, TensorDesc.of(DataType.UINT32, (2,)), two, 0, 1)
@@ -294,40 +271,45 @@ def test_an_open_element_that_a_batch_leaves_unwritten(repeat: int) -> None:
     (record,) = judged(Leaves(), [case], repeat=repeat)
     assert record.verdict is (Verdict.PASS if repeat == 1 else Verdict.FAIL)
     assert ("not written" in record.reason) == (repeat == 2)
+    # What no input holds is wrong at once.
+    (record,) = judged(Invents(), [gather(4, 0)], repeat=repeat)
+    assert record.differences[0].expected == "any element of the input"
+
+
+class Invents(InBatches):
+    def do(self, execution: Execution) -> None:
+        super().do(execution)
+        execution.outputs["output_tensor"].view[:4] = 0xEE
 
 
 # --- how cases are put together ---------------------------------------------------------------------------------------
 
 
-def test_cases_are_taken_in_as_many_as_a_batch_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_module, "MOST_CASES", 3)
-    backend, taken = InBatches(), []
-    records = BatchJudge(Judge(backend, "", repeat=1)).records(watched(taken), Phase.SWEEP)
-    assert next(records).case == FEW[0].digest
-    assert len(taken) == 3
-    assert [record.case for record in records] == [case.digest for case in FEW[1:]]
-    assert backend.batches == [3, 3, 2]
-
-
-def test_a_batch_has_so_many_bytes_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("most", "cases", "batches", "alone"),
+    [
+        ({"MOST_CASES": 3}, FEW, [3, 3, 2], 0),
+        ({"MOST_BYTES": 64}, [tile(8)] * 6, [2, 2, 2], 0),  # of 8 and 16 bytes
+        ({"MOST_CASE_BYTES": 24}, [tile(8), tile(9), tile(1)], [2], 1),
+    ],
+)
+def test_a_batch_has_so_many_cases_and_bytes_at_most(
+    most: dict[str, int], cases: list[Case], batches: list[int], alone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large case is executed alone. No more cases are taken than a batch has."""
+    for name, count in most.items():
+        monkeypatch.setattr(batch_module, name, count)
     backend = InBatches()
-    monkeypatch.setattr(batch_module, "MOST_BYTES", 64)
-    cases = [tile(8)] * 6  # of 8 and 16 bytes
-    assert {record.verdict for record in judged(backend, cases)} == {Verdict.PASS}
-    assert backend.batches == [2, 2, 2]
-
-
-def test_a_large_case_is_executed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    backend = InBatches()
-    monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
-    assert {record.verdict for record in judged(backend, [tile(8), tile(9), tile(1)])} == {Verdict.PASS}
-    assert backend.batches == [2]
-    assert [desc.input_tensor.sizes for desc in backend.alone] == [(9,)]
+    assert [record.case for record in judged(backend, cases)] == [case.digest for case in cases]
+    assert (backend.batches, len(backend.alone)) == (batches, alone)
+    taken: list[Case] = []
+    next(BatchJudge(Judge(backend, "")).records(watched(taken), Phase.SWEEP))
+    assert len(taken) == most.get("MOST_CASES", len(FEW))
 
 
 def test_only_what_is_to_be_executed_is_in_a_batch() -> None:
     backend = InBatches()
-    decided = [Case.of(FEW[0].desc, LEVEL), Case.of(msgspec.structs.replace(FEW[0].desc, repeats=(0,)), LEVEL)]
+    decided = [Case.of(desc, LEVEL) for desc in (FEW[0].desc, msgspec.structs.replace(FEW[0].desc, repeats=(0,)))]
     no_data = msgspec.structs.replace(FEW[1], data={"input_tensor": Recipe("unheard-of")})
     records = judged(backend, [decided[0], FEW[0], no_data, FEW[1], decided[1]])
     assert [record.verdict for record in records] == [Verdict.PASS, Verdict.PASS, Verdict.ERROR, *[Verdict.PASS] * 2]
@@ -337,32 +319,32 @@ def test_only_what_is_to_be_executed_is_in_a_batch() -> None:
 
 def test_the_memory_of_a_batch() -> None:
     """One resource; each tensor aligned, between guard bytes of its own, outputs poisoned, inputs as they should be."""
-    seen: list[Execution] = []
 
     class Looks(InBatches):
+        """Computes nothing."""
+
         def execute_batch(self, executions: Sequence[Execution]) -> None:
             super().execute_batch(executions)
-            seen.extend(executions)
-            (memory,) = {
-                id(b.buffer): b.buffer for e in executions for b in (*e.inputs.values(), *e.outputs.values())
-            }.values()
+            bound = [{**execution.inputs, **execution.outputs} for execution in executions]
+            (memory,) = {id(each.buffer): each.buffer for bindings in bound for each in bindings.values()}.values()
             free = np.ones(len(memory), bool)
-            for execution, case in zip(executions, cases, strict=True):
-                for attribute, binding in (*execution.inputs.items(), *execution.outputs.items()):
-                    tensor: TensorDesc = getattr(execution.desc, attribute)
-                    assert binding.offset % max(16, tensor.guaranteed_base_offset_alignment) == 0
+            for execution, bindings, case in zip(executions, bound, cases, strict=True):
+                for key, binding in bindings.items():
+                    tensor: TensorDesc = getattr(execution.desc, key)
+                    alignment = max(16, tensor.guaranteed_base_offset_alignment)
+                    assert binding.offset % (2 * alignment) == alignment
                     assert binding.size % 4 == 0
                     assert binding.size >= tensor.total_tensor_size_in_bytes
                     around = slice(binding.offset - GUARD_BYTES, binding.offset + binding.size + GUARD_BYTES)
-                    assert binding.offset >= GUARD_BYTES
-                    assert around.stop <= len(memory)
+                    assert 0 <= around.start < around.stop <= len(memory)
                     assert free[around].all()
                     free[around] = False
-                    assert binding.offset % (2 * max(16, tensor.guaranteed_base_offset_alignment)) != 0
-                    if attribute in execution.inputs:
-                        assert binding.view.tobytes() == materialize(case)[attribute].tobytes()
+                for key, content in materialize(case).items():
+                    assert bindings[key].view.tobytes() == content.tobytes()
 
-    aligned = tile(3, guaranteed_base_offset_alignment=4096)
+        def do(self, execution: Execution) -> None:
+            """Nothing."""
+
     # A packed output of another data type, one with padding inside and behind, and one whose size is odd.
     padded = TileDesc(
         TensorDesc.of(DataType.UINT16, (2,)),
@@ -371,27 +353,12 @@ def test_the_memory_of_a_batch() -> None:
     )
     cases = [
         tile(1),
-        aligned,
+        tile(3, guaranteed_base_offset_alignment=4096),
         tile(5, DataType.INT64),
-        Case.of(padded, LEVEL, {"input_tensor": Recipe("ramp")}),
+        Case.of(padded, LEVEL, RAMP, rule="EXECUTION.strides"),
         gather(1, 2),
     ]
-    assert {record.verdict for record in judged(Looks(), cases)} == {Verdict.PASS}
-    assert len(seen) == len(cases)
-
-
-def test_what_a_batch_does_not_write_is_wrong() -> None:
-    """The poison differs from what is expected in every element, wherever the output's memory is."""
-
-    class Idle(InBatches):
-        def do(self, execution: Execution) -> None:
-            """Nothing."""
-
-    spread = msgspec.structs.replace(TensorDesc.of(DataType.UINT8, (8,), (3,)))
-    desc = TileDesc(TensorDesc.of(DataType.UINT8, (4,)), spread, (2,))
-    cases = [*FEW, Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", 1)}, rule="EXECUTION.strides")]
-    records = judged(Idle(), cases)
-    for record, case in zip(records, cases, strict=True):
+    for record, case in zip(judged(Looks(), cases), cases, strict=True):
         assert (record.verdict, record.rule) == (Verdict.FAIL, f"{case.operator}.values")
         assert record.difference_count == case.desc.output_tensor.element_count  # type: ignore[attr-defined]
 
@@ -444,28 +411,29 @@ def test_a_neighbour_is_not_blamed() -> None:
     assert backend.batches == [8, 7]
 
 
-@pytest.mark.parametrize("distance", [-1, -GUARD_BYTES, 8, 8 + GUARD_BYTES - 1])
-def test_a_byte_outside_is_the_guilty_one_s_in_a_batch(distance: int) -> None:
-    backend = Reaches(FEW[3].desc, distance)
-    (record,) = fails(judged(backend, FEW)).values()
-    assert record.case == FEW[3].digest
-    assert record.rule == "EXECUTION.output-bounds"
-    assert record.reason == f"OutputTensor: bytes changed outside the tensor, at [{distance}] from its start"
+OUTSIDE = "OutputTensor: bytes changed outside the tensor, at [{}] from its start"
+READ_ONLY = ("EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory was written")
 
 
 @pytest.mark.parametrize(
-    ("distance", "victim", "rule", "reason"),
+    ("distance", "also_alone", "victim", "rule", "reason"),
     [
-        (0, 3, "TILE.values", "in a batch: OutputTensor: 1 of 8 elements differ; alone: pass"),
+        *(
+            (n, True, 3, "EXECUTION.output-bounds", OUTSIDE.format(n))
+            for n in (-1, -GUARD_BYTES, 8, 8 + GUARD_BYTES - 1)
+        ),
+        (0, False, 3, "TILE.values", "in a batch: OutputTensor: 1 of 8 elements differ; alone: pass"),
         # What lies between two tensors is the second one's but for the guard.
-        (8 + GUARD_BYTES, 4, "EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory was written"),
-        (STEP, 4, "EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory was written"),
-        (2 * STEP, 4, "TILE.values", "in a batch: OutputTensor: 1 of 10 elements differ; alone: pass"),
-        (-STEP, 3, "EXECUTION.inputs-unchanged", "in a batch: InputTensor: the input's memory"),
+        (8 + GUARD_BYTES, False, 4, *READ_ONLY),
+        (STEP, False, 4, *READ_ONLY),
+        (2 * STEP, False, 4, "TILE.values", "in a batch: OutputTensor: 1 of 10 elements differ; alone: pass"),
+        (-STEP, False, 3, *READ_ONLY),
     ],
 )
-def test_what_goes_wrong_in_batches_alone_is_told(distance: int, victim: int, rule: str, reason: str) -> None:
-    records = judged(Reaches(FEW[3].desc, distance, also_alone=False), FEW)
+def test_what_goes_wrong_in_a_batch_is_told(
+    distance: int, also_alone: bool, victim: int, rule: str, reason: str
+) -> None:
+    records = judged(Reaches(FEW[3].desc, distance, also_alone=also_alone), FEW)
     ((n, record),) = fails(records).items()
     assert (n, record.verdict, record.rule) == (victim, Verdict.FAIL, rule)
     assert record.reason.startswith(reason)
@@ -484,28 +452,25 @@ def test_padding_may_be_written_in_a_batch() -> None:
 # --- failures of whole batches ----------------------------------------------------------------------------------------
 
 
-class OwnOutOfMemory(OutOfMemory):
-    """As a backend might define it."""
-
-
-@pytest.mark.parametrize("error", [MemoryError, OutOfMemory, OwnOutOfMemory])
-def test_out_of_memory_splits_the_batch(error: type[Exception]) -> None:
-    backend = FewAtOnce(3, error("too many"))
-    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
-    assert (backend.batches, backend.alone) == ([8, 4, 2, 2, 4, 2, 2], [])
-    # What does not fit even alone is executed as alone it is.
-    backend = FewAtOnce(0, error("too many"))
-    assert {record.verdict for record in judged(backend, FEW[:2])} == {Verdict.PASS}
-    assert (backend.batches, len(backend.alone)) == ([2, 1, 1], 2)
-
-
-def test_after_a_split_batches_are_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_module, "MOST_BYTES", 96)
-    monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
-
-    backend = FewAtOnce(2, OutOfMemory())
-    assert {record.verdict for record in judged(backend, [tile(8)] * 10)} == {Verdict.PASS}
-    assert backend.batches == [4, 2, 2, 2, 2, 2]
+@pytest.mark.parametrize(
+    ("most", "error", "cases", "batches", "alone"),
+    [
+        (3, MemoryError(), FEW, [8, 4, 2, 2, 4, 2, 2], 0),
+        (3, OutOfMemory(), FEW, [8, 4, 2, 2, 4, 2, 2], 0),
+        (0, OutOfMemory(), FEW[:2], [2, 1, 1], 2),  # what does not fit even alone is executed as alone it is
+        (2, OutOfMemory(), [tile(8)] * 10, [4, 2, 2, 2, 2, 2], 0),  # after a split batches are smaller
+        (0, Unsupported("not today"), FEW, [8], 8),
+    ],
+)
+def test_out_of_memory_splits_the_batch(
+    most: int, error: Exception, cases: list[Case], batches: list[int], alone: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if len(cases) == 10:
+        monkeypatch.setattr(batch_module, "MOST_BYTES", 96)
+        monkeypatch.setattr(batch_module, "MOST_CASE_BYTES", 24)
+    backend = FewAtOnce(most, error)
+    assert {record.verdict for record in judged(backend, cases)} == {Verdict.PASS}
+    assert (backend.batches, len(backend.alone)) == (batches, alone)
 
 
 def test_a_split_batch_s_memory_is_let_go_of() -> None:
@@ -529,21 +494,12 @@ def test_a_split_batch_s_memory_is_let_go_of() -> None:
 
 
 def test_torch_s_out_of_memory_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
-    move = torch_batch._move
-
-    def limited(memory: Any, group: Any, table: Any) -> None:
-        sizes.append(group.table.shape[1])
-        if group.table.shape[1] > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore of this")
-        move(memory, group, table)
+    def limited(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB\nmore of this")
 
     monkeypatch.setattr(torch_batch, "_move", limited)
-    backend = TorchBackend("cpu")
-    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
-    assert sizes == [8, 4, 2, 2, 4, 2, 2]
     with pytest.raises(OutOfMemory, match=r"^CUDA out of memory\. Tried to allocate 2\.00 GiB$"):
-        backend.execute_batch(executions_of(FEW))
+        TorchBackend("cpu").execute_batch(executions_of(FEW))
 
 
 def test_a_case_that_raises_is_blamed_alone() -> None:
@@ -553,32 +509,22 @@ def test_a_case_that_raises_is_blamed_alone() -> None:
             if execution.desc is FEW[5].desc:
                 raise ZeroDivisionError("oops")
 
-    ((n, record),) = fails(judged(Raises(), FEW)).items()
-    assert (n, record.verdict) == (5, Verdict.CRASH)
-    assert record.reason.startswith("execute raised ZeroDivisionError: oops, at ")
-
-
-def test_a_case_that_raises_in_a_batch_only_is_blamed_alone() -> None:
-    class Raises(InBatches):
+    class RaisesInABatch(InBatches):
         def execute_batch(self, executions: Sequence[Execution]) -> None:
             super().execute_batch(executions)
             if any(execution.desc is FEW[5].desc for execution in executions):
                 raise ZeroDivisionError("oops")
 
-    words = r"execute_batch raised ZeroDivisionError: oops, at .*, on a batch of"
-    ((n, record),) = fails(judged(Raises(), FEW)).items()
-    assert (n, record.verdict) == (5, Verdict.CRASH)
-    assert re.fullmatch(f"{words} this case; alone: pass", record.reason)
-    # Where no case does by itself, it is the first.
-    ((n, record),) = fails(judged(FewAtOnce(1, ZeroDivisionError("oops")), FEW)).items()
-    assert (n, record.verdict) == (0, Verdict.CRASH)
-    assert re.fullmatch(f"{words} 8 cases from this one on; alone: pass", record.reason)
-
-
-def test_batches_that_are_not_claimed_are_executed_one_by_one() -> None:
-    backend = FewAtOnce(0, Unsupported("not today"))
-    assert {record.verdict for record in judged(backend, FEW)} == {Verdict.PASS}
-    assert len(backend.alone) == len(FEW)
+    words = "execute_batch raised ZeroDivisionError: oops, at .*, on a batch of"
+    for backend, guilty, reason in (
+        (Raises(), 5, "execute raised ZeroDivisionError: oops, at .*"),
+        (RaisesInABatch(), 5, f"{words} this case; alone: pass"),
+        # Where no case does by itself, it is the first.
+        (FewAtOnce(1, ZeroDivisionError("oops")), 0, f"{words} 8 cases from this one on; alone: pass"),
+    ):
+        ((n, record),) = fails(judged(backend, FEW)).items()
+        assert (n, record.verdict) == (guilty, Verdict.CRASH)
+        assert re.fullmatch(reason, record.reason)
 
 
 # --- torch ------------------------------------------------------------------------------------------------------------
@@ -627,11 +573,9 @@ def test_torch_moves_the_same_bytes_in_a_batch(
     assert memory_of(at_once) == memory_of(one_by_one) != before
 
 
-def test_torch_executes_operators_that_it_has_no_way_to_move_together(
-    executed: list[Case], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_torch_executes_operators_that_it_has_no_way_to_move_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch_batch, "_WALKS", {"GATHER": torch_batch._WALKS["GATHER"]})
-    assert {record.verdict for record in judged(TorchBackend("cpu"), executed)} == {Verdict.PASS}
+    assert {record.verdict for record in judged(TorchBackend("cpu"), [*FEW, gather(1, 2)])} == {Verdict.PASS}
 
 
 @pytest.mark.parametrize("index_type", [DataType.INT32, DataType.INT64, DataType.UINT32, DataType.UINT64])
@@ -695,20 +639,9 @@ def test_torch_on_a_device_copies_once_each_way(executed: list[Case], monkeypatc
     assert there >= back + sum(group.table.nbytes for group in groups)
 
 
-def test_torch_takes_no_empty_and_no_read_only_batch() -> None:
-    backend = TorchBackend("cpu")
+def test_torch_takes_an_empty_batch_and_no_read_only_one() -> None:
+    backend, executions = TorchBackend("cpu"), executions_of(FEW)
     backend.execute_batch([])
-    executions = executions_of(FEW)
     executions[0].outputs["output_tensor"].buffer.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         backend.execute_batch(executions)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_cuda_gets_the_same_records_in_batches_and_one_by_one() -> None:
-    cases = sweep(1500, names=tuple(operators()))
-    backend = TorchBackend("cuda")
-    in_batches = judged(backend, cases)
-    assert untimed(in_batches) == untimed(judged(backend, cases, one_by_one=True))
-    assert {record.verdict for record in in_batches} == {Verdict.PASS, Verdict.OBSERVED}

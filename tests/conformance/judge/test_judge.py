@@ -21,7 +21,7 @@ from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge.explain import explain
-from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
+from dml_conformance.conformance.judge.judge import Judge, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
@@ -36,7 +36,6 @@ from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import make_case
 from dml_conformance.strategies.chooser import SeededChooser
-from dml_conformance.strategies.values import DATA_PATTERNS
 
 LEVEL = Level.L3_1
 PAIR = TensorDesc.of(DataType.FLOAT32, (2,))
@@ -44,6 +43,7 @@ FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
 INDICES = TensorDesc.of(DataType.INT32, (2,))
 TWICE = TileDesc(PAIR, FOUR, (2,))
 GATHER = GatherDesc(FOUR, INDICES, PAIR, 0, 1)
+RAMP = {"input_tensor": Recipe("ramp")}
 
 
 def tile(desc: TileDesc = TWICE, *, rule: str = "TILE.values", level: Level = LEVEL, data: bool = True) -> Case:
@@ -85,12 +85,7 @@ def test_a_case_is_executed_with_other_poison_each_time() -> None:
 
 def only_in(number: int, do: Callable[..., None]) -> ScriptedBackend:
     """Does something in the execution of that number."""
-
-    def after(*arguments: Any) -> None:
-        if backend.asked.count("execute") == number:
-            do(*arguments)
-
-    backend = ScriptedBackend(after=after)
+    backend = ScriptedBackend(after=lambda *bound: backend.asked.count("execute") == number and do(*bound))
     return backend
 
 
@@ -108,7 +103,7 @@ def test_what_goes_wrong_in_a_later_execution_counts(number: int) -> None:
     assert record.reason.endswith(words)
 
 
-@pytest.mark.parametrize("repeat", [1, 2, 3, 4])
+@pytest.mark.parametrize("repeat", [1, 2, 4])
 def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten(repeat: int) -> None:
     """An input with every value of a byte: whatever is left in the output is one of its elements."""
     everything = TensorDesc.of(DataType.UINT8, (256,))
@@ -116,18 +111,16 @@ def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten(
     recipes = {"input_tensor": Recipe("ramp", 0), "indices_tensor": Recipe("explicit", values=(3, 1000))}
     case = Case.of(desc, LEVEL, recipes, rule="GATHER.out-of-range-indices")
 
-    class Leaves(ReferenceBackend):
-        def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-            kept = outputs["output_tensor"].view[1]
-            super().execute(desc, level, inputs, outputs)
-            outputs["output_tensor"].view[1] = kept
+    def leave(desc: Any, inputs: Any, outputs: Any) -> None:
+        """Write what is known, and not the second element."""
+        outputs["output_tensor"].view[0] = 3
 
     def change(desc: Any, inputs: Any, outputs: Any) -> None:
         outputs["output_tensor"].view[1] = 5 + len(changing.asked)
 
     changing = ScriptedBackend(after=change)
     assert verdict(changing, case, repeat).verdict is Verdict.PASS
-    record = verdict(Leaves(), case, repeat)
+    record = verdict(ScriptedBackend(execute=leave), case, repeat)
     if repeat == 1:
         assert record.verdict is Verdict.PASS
         return
@@ -135,35 +128,19 @@ def test_an_open_element_may_differ_from_time_to_time_but_not_be_left_unwritten(
     assert record.reason == "1 elements of the output were not written: they hold what they held before, each time"
 
 
-def test_some_cases_are_executed_once_more_so_that_calls_are_out_of_step() -> None:
-    backend = ScriptedBackend()
-    judge = Judge(backend, "mine", repeat=2)
-    counts = []
-    for _ in range(14):
-        backend.asked.clear()
-        assert judge.judge(tile()).verdict is Verdict.PASS
-        counts.append(backend.asked.count("execute"))
-    assert counts == [2, 2, 2, 2, 2, 2, 3] * 2
-
-
 # --- what passes ------------------------------------------------------------------------------------------------------
 
 
-def test_a_valid_case_is_asked_for_executed_and_passes() -> None:
+def test_a_valid_case_is_asked_for_executed_and_passes_and_others_are_never_executed() -> None:
     backend = ScriptedBackend()
     record = verdict(backend, tile())
     assert (record.verdict, record.rule, record.answered, record.reason) == (Verdict.PASS, "TILE.values", "accept", "")
     assert backend.asked == ["validate", "execute"]
     assert record.reproduce == ""
-    assert record.seconds > 0
-
-
-def test_an_invalid_case_and_one_without_data_are_never_executed() -> None:
-    backend = ScriptedBackend()
     record = verdict(backend, invalid())
     assert (record.verdict, record.expected, record.answered) == (Verdict.PASS, "REJECT", "reject")
     assert verdict(backend, tile(data=False)).verdict is Verdict.PASS
-    assert backend.asked == ["validate", "validate"]
+    assert backend.asked[2:] == ["validate", "validate"]
 
 
 def test_a_record_describes_its_case() -> None:
@@ -173,17 +150,22 @@ def test_a_record_describes_its_case() -> None:
     assert (record.data_type, record.index_type, record.rank) == ("FLOAT32", "INT32", 1)
     assert (record.layout, record.pattern) == ("padded", "explicit")
     assert record.case == Case.from_json(record.case_json).digest
-    assert verdict(ReferenceBackend(), tile(rule="TILE.values")).pattern == ""
-    assert verdict(ReferenceBackend(), msgspec.structs.replace(tile(), data={"input_tensor": Recipe("ramp")})).pattern
-
-
-def test_a_case_without_tensors_is_described_as_far_as_there_is_something() -> None:
-    for missing in ("input_tensor", "indices_tensor", "output_tensor"):
-        desc = msgspec.structs.replace(GATHER, **{missing: None})
-        record = verdict(ReferenceBackend(), Case.of(desc, LEVEL, rule="GATHER.required-tensors"))
-        assert record.verdict is Verdict.PASS
-        assert record.layout == ""
-    assert (record.data_type, record.rank, record.index_type) == ("", 0, "INT32")
+    assert verdict(ReferenceBackend(), tile()).pattern == ""
+    assert verdict(ReferenceBackend(), msgspec.structs.replace(tile(), data=RAMP)).pattern
+    nothing = Case.of(msgspec.structs.replace(GATHER, output_tensor=None), LEVEL, rule="GATHER.required-tensors")
+    record = verdict(ReferenceBackend(), nothing)
+    assert (record.layout, record.data_type, record.rank, record.index_type) == ("", "", 0, "INT32")
+    for strides, layout in {
+        None: "packed",
+        (4, 1): "padded",
+        (1, 2): "permuted",
+        (0, 1): "broadcast",
+        (3, 2): "interleaved",
+        (1, 1): "overlapping",
+    }.items():
+        source, target = (TensorDesc.of(DataType.FLOAT32, (2, 3), own) for own in (strides, None))
+        case = Case.of(TileDesc(source, target, (1, 1)), LEVEL, RAMP)
+        assert verdict(ReferenceBackend(), case).layout == layout, "the least ordinary one"
 
 
 # --- decisions that fail ----------------------------------------------------------------------------------------------
@@ -206,14 +188,8 @@ def test_acceptance_is_claimed_with_any_decisions_and_not_without() -> None:
         assert claimed or record.reason == "decisions are not claimed"
 
 
-def test_a_case_about_acceptance_is_decided_on_alone() -> None:
-    case = make_case(SeededChooser(0), "GATHER", LEVEL, "DESCRIPTOR.acceptance")
-    record = verdict(ReferenceBackend(), case)
-    assert (record.verdict, record.rule, record.output) == (Verdict.PASS, "DESCRIPTOR.acceptance", "")
-
-
 def test_accepting_an_invalid_descriptor_fails_at_the_rule_that_is_broken() -> None:
-    """Whatever the case says that it is about."""
+    """Whatever the case says that it is about; of several the first, unless the case names one."""
     record = verdict(ScriptedBackend(validate=accepting), invalid())
     assert (record.verdict, record.rule) == (Verdict.FAIL, "TENSOR.owned-by-dml")
     assert record.reason == (
@@ -222,6 +198,10 @@ def test_accepting_an_invalid_descriptor_fails_at_the_rule_that_is_broken() -> N
     )
     case = tile(msgspec.structs.replace(TWICE, repeats=(0,)), rule="TENSOR.flags", data=False)
     assert verdict(ScriptedBackend(validate=accepting), case).rule == "TILE.repeats"
+    twice_broken = invalid(flags=6, guaranteed_base_offset_alignment=24)
+    for named in ("", "TILE.values", "TENSOR.alignment-power-of-two"):
+        found = verdict(ReferenceBackend(), msgspec.structs.replace(twice_broken, rule=named)).rule
+        assert found == (named if named in twice_broken.broken else "TENSOR.flags")
 
 
 def overlapping(*, data: bool = False) -> Case:
@@ -249,7 +229,6 @@ def test_what_the_pages_leave_open_is_observed(accepted: bool) -> None:
 @pytest.mark.parametrize(
     ("validate", "reason"),
     [
-        (raising(ZeroDivisionError("oops")), "validate raised ZeroDivisionError: oops"),
         (raising(ValueError("x" * 1000)), "validate raised ValueError: " + "x" * 485 + "..."),
         (lambda *_: None, "validate returned None, not an Answer"),
         (lambda *_: True, "validate returned True, not an Answer"),
@@ -281,62 +260,53 @@ def test_an_operator_or_level_that_is_not_claimed_is_not_asked_about(claims: dic
 
 
 OTHERS = frozenset(Category) - {Category.TENSOR_DESC}
-UNCLAIMED = (Verdict.NOT_SUPPORTED, "category tensor-desc is not claimed")
 
 
-@pytest.mark.parametrize("answer", [accepting, rejecting])
-def test_a_category_that_is_not_claimed_is_never_a_pass(answer: Callable[..., Answer]) -> None:
-    """Nor a failure: what it answers does not count."""
-    record = verdict(ScriptedBackend(validate=answer, enforces=OTHERS), invalid())
-    assert (record.verdict, record.reason, record.rule) == (*UNCLAIMED, "TENSOR.owned-by-dml")
+LARGEST = TensorDesc.of(DataType.UINT8, (65537, 65535))
+ABOUT_LARGEST = tile(TileDesc(LARGEST, LARGEST, (1, 1)), rule="TENSOR.element-count", data=False)
+TWO_BROKEN = invalid(flags=1, sizes=(3,))
+ABOUT_FLAGS = tile(rule="TENSOR.flags")
+ONLY_SHAPES, NOTHING, ONLY_EXECUTION = map(frozenset, ({Category.SHAPE}, (), {Category.EXECUTION}))
 
 
-def test_accepting_what_is_valid_is_no_credit_in_a_category_that_is_not_claimed() -> None:
-    """The largest tensors are valid cases about TENSOR.element-count. Rejecting one is wrong whatever is claimed."""
-    largest = TensorDesc.of(DataType.UINT8, (65537, 65535))
-    case = tile(TileDesc(largest, largest, (1, 1)), rule="TENSOR.element-count", data=False)
-    assert case.outcome is Outcome.ACCEPT
-    record = verdict(ScriptedBackend(enforces=OTHERS), case)
-    assert (record.verdict, record.reason) == UNCLAIMED
-    assert verdict(ScriptedBackend(), case).verdict is Verdict.PASS
-    assert verdict(ScriptedBackend(validate=rejecting, enforces=OTHERS), case).verdict is Verdict.FAIL
-
-
-def test_one_claimed_category_among_the_broken_is_enough() -> None:
-    case = invalid(flags=1, sizes=(3,))
-    assert set(case.broken) == {"TENSOR.owned-by-dml", "TILE.output-sizes"}
-    only_shapes = frozenset({Category.SHAPE})
-    assert verdict(ScriptedBackend(validate=accepting, enforces=only_shapes), case).verdict is Verdict.FAIL
-    assert verdict(ScriptedBackend(validate=rejecting, enforces=only_shapes), case).verdict is Verdict.PASS
+@pytest.mark.parametrize(
+    ("case", "answer", "claims", "expected"),
+    [
+        (invalid(), accepting, {"enforces": OTHERS}, "category tensor-desc is not claimed"),
+        (invalid(), rejecting, {"enforces": OTHERS}, "category tensor-desc is not claimed"),
+        (ABOUT_LARGEST, accepting, {"enforces": OTHERS}, "category tensor-desc is not claimed"),
+        (ABOUT_LARGEST, accepting, {}, Verdict.PASS),
+        (ABOUT_LARGEST, rejecting, {"enforces": OTHERS}, Verdict.FAIL),
+        (TWO_BROKEN, accepting, {"enforces": ONLY_SHAPES}, Verdict.FAIL),
+        (TWO_BROKEN, rejecting, {"enforces": ONLY_SHAPES}, Verdict.PASS),
+        (ABOUT_FLAGS, accepting, {"executes": False}, Verdict.PASS),
+        (ABOUT_FLAGS, accepting, {"executes": False, "enforces": OTHERS}, "category tensor-desc is not claimed"),
+        (tile(), accepting, {"executes": False, "enforces": NOTHING}, "decisions are not claimed"),
+        (tile(), accepting, {"executes": False, "enforces": ONLY_EXECUTION}, "decisions are not claimed"),
+    ],
+)
+def test_what_is_not_claimed_is_neither_a_pass_nor_a_failure(
+    case: Case, answer: Callable[..., Answer], claims: dict[str, Any], expected: Verdict | str
+) -> None:
+    """One claimed category among the broken is enough; to reject what is valid is wrong whatever is claimed. Who claims
+    neither decisions nor execution passes nothing: accepting whatever comes is no achievement."""
+    record = verdict(ScriptedBackend(validate=answer, **claims), case)
+    assert expected == (record.reason if record.verdict is Verdict.NOT_SUPPORTED else record.verdict)
 
 
 @pytest.mark.parametrize("claims", [{"executes": False}, {"enforces": DESCRIPTOR_CATEGORIES}])
 def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> None:
     """The decision counts, and no rule of execution gets credit for it."""
     backend = ScriptedBackend(**claims)
-    record = verdict(backend, tile())
-    assert (record.verdict, record.rule) == (Verdict.PASS, "")
-    assert record.reason == "decided only; execution is not claimed"
-    assert (record.layout, record.pattern) == ("packed", "")
-    assert record.case == verdict(ReferenceBackend(), tile()).case
-    indexed = verdict(backend, gather(0, 1))
-    assert (indexed.index_type, indexed.pattern) == ("INT32", "")
-    assert verdict(ReferenceBackend(), gather(0, 1)).pattern == "explicit"
-    backend.asked.remove("validate")
+    record = verdict(backend, gather(0, 1))
+    assert (record.verdict, record.rule, record.reason) == (
+        Verdict.PASS,
+        "",
+        "decided only; execution is not claimed",
+    )
+    assert (record.layout, record.pattern, record.index_type) == ("packed", "", "INT32")
+    assert record.case == verdict(ReferenceBackend(), gather(0, 1)).case
     assert backend.asked == ["validate"]
-    wrong = verdict(ScriptedBackend(validate=rejecting, **claims), tile())
-    assert (wrong.verdict, wrong.rule) == (Verdict.FAIL, "DESCRIPTOR.acceptance")
-
-
-def test_a_decided_case_may_say_what_it_is_about() -> None:
-    record = verdict(ScriptedBackend(executes=False), tile(rule="TENSOR.flags"))
-    assert (record.verdict, record.rule) == (Verdict.PASS, "TENSOR.flags")
-    record = verdict(ScriptedBackend(executes=False, enforces=OTHERS), tile(rule="TENSOR.flags"))
-    assert (record.verdict, record.reason) == UNCLAIMED
-    # Who claims neither decisions nor execution passes nothing: accepting whatever comes is no achievement.
-    for enforces in (frozenset(), frozenset({Category.EXECUTION})):
-        record = verdict(ScriptedBackend(validate=accepting, executes=False, enforces=enforces), tile())
-        assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, "decisions are not claimed")
 
 
 @pytest.mark.parametrize("message", ["no such kernel", ""])
@@ -356,31 +326,35 @@ def deciding_at(level: Level, **more: Any) -> ScriptedBackend:
     return ScriptedBackend(**{"validate": decided, "decides_at": level, **more})
 
 
-def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_higher_one() -> None:
-    wide = TensorDesc.of(DataType.INT64, (2,))  # a type that TILE got at 4_1
-    case = tile(TileDesc(wide, wide, (1,)), rule="TILE.data-types", level=Level.L3_1, data=False)
-    assert case.broken == ("TILE.data-types",)
-    for answer in (accepting, rejecting):
-        record = verdict(deciding_at(Level.L4_1, validate=answer), case)
-        assert (record.verdict, record.rule) == (Verdict.NOT_SUPPORTED, "TILE.data-types")
+WIDE = TensorDesc.of(DataType.INT64, (2,))  # a type that TILE got at 4_1
+NEW_TYPE, NO_REPEATS = (tile(TileDesc(WIDE, WIDE, (n,)), rule="TILE.data-types", data=False) for n in (1, 0))
+
+
+@pytest.mark.parametrize(
+    ("case", "level", "claims", "expected"),
+    [
+        (NEW_TYPE, Level.L4_1, {"validate": accepting}, Verdict.NOT_SUPPORTED),
+        (NEW_TYPE, Level.L4_1, {"validate": rejecting}, Verdict.NOT_SUPPORTED),
+        (NEW_TYPE, Level.L3_1, {}, Verdict.PASS),
+        (NEW_TYPE, None, {"validate": accepting}, Verdict.FAIL),
+        # A rule that both levels have is judged, though the lower one has another that is broken too.
+        (NO_REPEATS, Level.L4_1, {}, Verdict.PASS),
+        (NO_REPEATS, Level.L4_1, {"validate": accepting}, Verdict.FAIL),
+        (NO_REPEATS, Level.L4_1, {"enforces": frozenset(Category) - {Category.ATTRIBUTES}}, Verdict.NOT_SUPPORTED),
+        # What a lower level accepts, the higher one does too: levels are supersets.
+        (tile(), Level.L4_1, {"executes": False}, Verdict.PASS),
+        (tile(), Level.L4_1, {"validate": rejecting, "executes": False}, Verdict.FAIL),
+    ],
+)
+def test_a_rule_that_only_a_lower_level_has_is_not_claimed_by_who_decides_at_a_higher_one(
+    case: Case, level: Level | None, claims: dict[str, Any], expected: Verdict
+) -> None:
+    backend = ScriptedBackend(**claims) if level is None else deciding_at(level, **claims)
+    record = verdict(backend, case)
+    assert record.verdict is expected
+    if expected is Verdict.NOT_SUPPORTED:
+        assert record.rule == "TILE.data-types"
         assert record.reason == "not claimed: level 4_1, by whose rules it decides, has no such rule"
-    assert verdict(deciding_at(Level.L3_1), case).verdict is Verdict.PASS
-    assert verdict(ScriptedBackend(validate=accepting), case).verdict is Verdict.FAIL
-
-
-def test_a_rule_that_both_levels_have_is_judged() -> None:
-    """Though the lower one has another that is broken too."""
-    wide = TensorDesc.of(DataType.INT64, (2,))
-    case = tile(TileDesc(wide, wide, (0,)), rule="TILE.data-types", level=Level.L3_1, data=False)
-    assert set(case.broken) == {"TILE.data-types", "TILE.repeats"}
-    assert verdict(deciding_at(Level.L4_1), case).verdict is Verdict.PASS
-    assert verdict(deciding_at(Level.L4_1, validate=accepting), case).verdict is Verdict.FAIL
-    # What a lower level accepts, the higher one does too: levels are supersets.
-    assert verdict(deciding_at(Level.L4_1, executes=False), tile()).verdict is Verdict.PASS
-    assert verdict(deciding_at(Level.L4_1, validate=rejecting, executes=False), tile()).verdict is Verdict.FAIL
-    # Not if that is of a category which it does not claim.
-    unclaimed = frozenset(Category) - {Category.ATTRIBUTES}
-    assert verdict(deciding_at(Level.L4_1, enforces=unclaimed), case).verdict is Verdict.NOT_SUPPORTED
 
 
 # --- what was observed of the real library ----------------------------------------------------------------------------
@@ -397,10 +371,7 @@ def test_an_observation_makes_an_open_question_a_rule() -> None:
     assert (record.verdict, record.expected) == (Verdict.FAIL, "REJECT")
     assert record.case_json["expect"] == {"decision": "REJECT", "rules": ["TENSOR.output-overlap"]}
     assert shlex.split(record.reproduce)[2:4] == ["--spec", "observed"]
-
-
-def test_what_is_valid_by_observation_is_decided_and_not_executed() -> None:
-    """Nothing says what it computes; and it gives no rule of execution credit."""
+    # Nothing says what is computed of what is valid by observation; and it gives no rule of execution credit.
     backend = ScriptedBackend(validate=accepting)
     record = observed_verdict(backend, unequal_batches())
     assert (record.verdict, record.rule, record.expected) == (Verdict.PASS, "GATHER_ND1.batch-sizes", "ACCEPT")
@@ -447,27 +418,6 @@ def test_a_failure_that_the_real_library_shares_says_so() -> None:
 # --- execution --------------------------------------------------------------------------------------------------------
 
 
-def test_an_exception_in_execute_is_a_crash() -> None:
-    record = verdict(ScriptedBackend(execute=raising(RuntimeError("device lost"))), tile())
-    assert record.verdict is Verdict.CRASH
-    assert record.reason.startswith("execute raised RuntimeError: device lost, at ")
-
-
-def test_wrong_values_are_told_one_by_one() -> None:
-    def negated(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        outputs["output_tensor"].view[:16] = np.array([1.5, 0.0, 1.5, 0.0], "<f4").view(np.uint8)
-
-    record = verdict(ScriptedBackend(execute=negated), tile())
-    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
-    assert record.reason == "OutputTensor: 2 of 4 elements differ"
-    assert record.difference_count == 2
-    shown = [(d.coordinates, d.expected, d.expected_bits, d.actual, d.actual_bits) for d in record.differences]
-    assert shown == [
-        ((1,), "-0.0", "0x80000000", "0.0", "0x00000000"),
-        ((3,), "-0.0", "0x80000000", "0.0", "0x00000000"),
-    ]
-
-
 def test_what_is_not_written_is_wrong() -> None:
     """Whatever was expected: the output holds its complement beforehand."""
     idle = ScriptedBackend(execute=lambda *_: None)
@@ -497,76 +447,53 @@ def test_a_byte_written_outside_the_output(position: int, shown: str) -> None:
     assert record.reason == f"OutputTensor: bytes changed outside the tensor, at {shown} from its start"
 
 
-@pytest.mark.parametrize("position", [0, GUARD_BYTES, GUARD_BYTES + 7, -1])
-@pytest.mark.parametrize(("name", "field"), [("input_tensor", "InputTensor"), ("indices_tensor", "IndicesTensor")])
-def test_a_byte_written_to_an_input(name: str, field: str, position: int) -> None:
+def test_a_byte_written_to_an_input() -> None:
     """Anywhere in its resource, also where the output is right."""
+    for name, field in (("input_tensor", "InputTensor"), ("indices_tensor", "IndicesTensor")):
+        for position in (0, GUARD_BYTES, GUARD_BYTES + 7, -1):
 
-    def scribble(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        inputs[name].buffer[position] ^= 1
+            def scribble(desc: Any, inputs: Any, outputs: Any, name: str = name, position: int = position) -> None:
+                inputs[name].buffer[position] ^= 1
 
-    record = verdict(ScriptedBackend(after=scribble), gather(0, 1))
-    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
-    assert record.reason == f"{field}: the input's memory was written to"
-
-
-def _gathered(*values: float) -> ScriptedBackend:
-    def execute(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        outputs["output_tensor"].view[:8] = np.array(values, "<f4").view(np.uint8)
-
-    return ScriptedBackend(execute=execute)
+            record = verdict(ScriptedBackend(after=scribble), gather(0, 1))
+            assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
+            assert record.reason == f"{field}: the input's memory was written to"
 
 
 def test_an_index_out_of_range_may_give_any_element_of_the_input() -> None:
     """The input is 10, 11, 12, 13; index 4 does not exist, index 1 does."""
     case = gather(4, 1, rule="GATHER.out-of-range-indices")
     for value in (10, 11, 12, 13):
-        assert verdict(_gathered(value, 11), case).verdict is Verdict.PASS
-    record = verdict(_gathered(0, 11), case)
+        assert verdict(giving(value, 11), case).verdict is Verdict.PASS
+    record = verdict(giving(0, 11), case)
     assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER.out-of-range-indices")
-    (difference,) = record.differences
-    assert (difference.expected, difference.expected_bits) == ("any element of the input", "")
-    assert (difference.actual, difference.actual_bits) == ("0.0", "0x00000000")
-    assert verdict(_gathered(10, 12), case).differences[0].coordinates == (1,)
-
-
-def test_a_negative_index_is_in_range() -> None:
-    assert verdict(_gathered(13, 10), gather(-1, -4)).verdict is Verdict.PASS
-    assert verdict(_gathered(10, 10), gather(-1, -4)).verdict is Verdict.FAIL
-
-
-def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is decided on; that it cannot be executed here is no fault of the backend, and no pass."""
-    monkeypatch.setattr(judge_module, "MAX_BYTES", 23)
-    backend = ScriptedBackend()
-    record = verdict(backend, tile())
-    assert (record.verdict, record.answered, backend.asked) == (Verdict.ERROR, "accept", ["validate"])
-    assert record.reason == "the tensors need 24 bytes, the harness executes cases of up to 23"
-    monkeypatch.setattr(judge_module, "MAX_BYTES", 24)
-    assert verdict(backend, tile()).verdict is Verdict.PASS
+    assert [difference.expected for difference in record.differences] == ["any element of the input"]
+    assert verdict(giving(10, 12), case).differences[0].coordinates == (1,)
 
 
 # --- what a person reads ----------------------------------------------------------------------------------------------
 
 
 def test_the_line_that_reproduces_a_case() -> None:
+    """Every verdict but a pass has one."""
     case = gather(-1, 3)
-    line = reproduce_line(case, "path with space.py:It's")
-    words = shlex.split(line)
+    words = shlex.split(reproduce_line(case, "path with space.py:It's"))
     assert words[:4] == ["dml-conformance", "replay", "--backend", "path with space.py:It's"]
     assert Case.from_json(json.loads(words[4])) == case
     assert len(words) == 5
+    for how in ({"validate": rejecting}, {"levels": ()}, {"validate": raising(OSError())}):
+        assert verdict(ScriptedBackend(**how), tile()).reproduce == reproduce_line(tile(), "mine")
 
 
-def test_every_verdict_but_a_pass_can_be_reproduced() -> None:
-    assert verdict(ReferenceBackend(), tile()).reproduce == ""
-    unclaimed = ScriptedBackend(levels=())
-    for backend in (ScriptedBackend(validate=rejecting), unclaimed, ScriptedBackend(validate=raising(OSError()))):
-        assert verdict(backend, tile()).reproduce == reproduce_line(tile(), "mine")
+def giving(*values: float) -> ScriptedBackend:
+    def execute(desc: Any, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
+        outputs["output_tensor"].view[:8] = np.array(values, "<f4").view(np.uint8)
+
+    return ScriptedBackend(execute=execute)
 
 
 def test_an_explanation_has_all_that_is_needed() -> None:
-    record = verdict(_gathered(10, 12), gather(-1, 1, rule="GATHER.negative-indices"))
+    record = verdict(giving(10, 12), gather(-1, 1, rule="GATHER.negative-indices"))
     rule = rules()["GATHER.negative-indices"]
     assert explain(record).splitlines() == [
         "GATHER at level 3_1: fail, GATHER.negative-indices",
@@ -589,19 +516,13 @@ def test_an_explanation_has_all_that_is_needed() -> None:
         "  bound: at offset 0, 4 bytes more than needed",
         f"  reproduce: {record.reproduce}",
     ]
-
-
-def test_an_explanation_counts_what_it_does_not_show() -> None:
     wide = TensorDesc.of(DataType.UINT8, (3, 4))
-    case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, {"input_tensor": Recipe("ramp")}, rule="TILE.values")
+    case = Case.of(TileDesc(wide, wide, (1, 1)), LEVEL, RAMP, rule="TILE.values")
     text = explain(verdict(ScriptedBackend(execute=lambda *_: None), case))
-    assert "    at [0, 0]: expected 0 (0x00), actual " in text
     assert "    at [1, 3]: expected 7 (0x07), actual " in text
     assert "\n    and 4 more\n" in text
     decided = explain(verdict(ScriptedBackend(validate=accepting), invalid()))
-    assert " at [" not in decided
-    assert "  data: " not in decided
-    assert "the specification: REJECT, the backend: accept" in decided
+    assert not any(each in decided for each in (" at [", "  data: "))
 
 
 @pytest.mark.parametrize(
@@ -627,64 +548,32 @@ def test_a_case_about_no_rule_in_particular(backend: ReferenceBackend, data: boo
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"),
+    ("name", "recipe", "reason"),
     [
-        ({"input_tensor": Recipe("ramp")}, "IndicesTensor: there is no recipe for its data"),
+        ("indices_tensor", None, "IndicesTensor: there is no recipe for its data"),
+        ("input_tensor", Recipe("in-range"), "InputTensor: unknown pattern 'in-range'; known here: "),
         (
-            {"input_tensor": Recipe("in-range"), "indices_tensor": Recipe("in-range")},
-            "InputTensor: unknown pattern 'in-range'; known here: "
-            + ", ".join(
-                (
-                    *DATA_PATTERNS,
-                    "small-integers",
-                    "truths",
-                    "finite",
-                    "limits",
-                    "special-pairs",
-                    "shifts",
-                    "moderate",
-                    "scales",
-                    "steps",
-                    "counters",
-                    "positive",
-                    "cancelling",
-                    "weights",
-                    "factors",
-                    "critical",
-                    "all-values",
-                    "regions",
-                    "fractional-regions",
-                    "wide-regions",
-                    "outlying-regions",
-                    "explicit",
-                    "explicit-bits",
-                )
-            ),
-        ),
-        (
-            {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("explicit", values=(1, 0.5))},
+            "indices_tensor",
+            Recipe("explicit", values=(1, 0.5)),
             "IndicesTensor: the explicit value 0.5 does not fit INT32",
         ),
-        (
-            {"input_tensor": Recipe("ramp", -1), "indices_tensor": Recipe("in-range")},
-            "InputTensor: expected a seed from 0 to 4294967295, found -1",
-        ),
+        ("input_tensor", Recipe("ramp", -1), "InputTensor: expected a seed from 0 to 4294967295, found -1"),
     ],
 )
-def test_data_that_does_not_exist_is_no_fault_of_the_backend(data: dict[str, Recipe], reason: str) -> None:
+def test_data_that_does_not_exist_is_no_fault_of_the_backend(name: str, recipe: Recipe | None, reason: str) -> None:
     backend = ScriptedBackend()
-    record = verdict(backend, Case.of(GATHER, LEVEL, data, rule="GATHER.values"))
-    assert (record.verdict, record.reason) == (Verdict.ERROR, f"there is no such data: {reason}")
+    data = {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("in-range"), name: recipe}
+    given = {key: each for key, each in data.items() if each is not None}
+    record = verdict(backend, Case.of(GATHER, LEVEL, given, rule="GATHER.values"))
+    assert record.verdict is Verdict.ERROR
+    assert record.reason.startswith(f"there is no such data: {reason}")
     assert backend.asked == ["validate"]
 
 
 def test_a_rule_that_the_operator_does_not_have_is_refused() -> None:
-    content = tile().to_json()
     for rule in ("TILE.nothing", "GATHER.values", "x"):
         with pytest.raises(FormError, match=re.escape(f"case.rule: TILE has no rule {rule!r}")):
-            Case.from_json({**content, "rule": rule})
-    for rule in ("TILE.repeats", "TENSOR.flags", "EXECUTION.strides", ""):
-        assert Case.from_json({**content, "rule": rule}).rule == rule
+            Case.from_json({**tile().to_json(), "rule": rule})
 
 
 @pytest.mark.parametrize("rule", ["EXECUTION.output-bounds", "EXECUTION.inputs-unchanged"])
@@ -697,17 +586,16 @@ def test_a_wrong_value_is_not_blamed_on_a_rule_about_memory(rule: str) -> None:
 # --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
 
 
-def overrun(desc: Any, inputs: Any, outputs: Any) -> None:
-    binding = outputs["output_tensor"]
-    binding.buffer[binding.offset - 1] ^= 1
-
-
-def write_to_input(desc: Any, inputs: Any, outputs: Any) -> None:
-    inputs["input_tensor"].view[0] ^= 1
-
-
 def test_outputs_are_digested_when_asked_for() -> None:
     """A pass and each kind of failure alike, since what came back is what a package is verified against."""
+
+    def overrun(desc: Any, inputs: Any, outputs: Any) -> None:
+        binding = outputs["output_tensor"]
+        binding.buffer[binding.offset - 1] ^= 1
+
+    def write_to_input(desc: Any, inputs: Any, outputs: Any) -> None:
+        inputs["input_tensor"].view[0] ^= 1
+
     assert Judge(ReferenceBackend(), "mine").record(tile(), Phase.SWEEP).output == ""
     passed, wrong, outside, careless = (
         Judge(ScriptedBackend(after=deed), "mine", digests_outputs=True).record(tile(), Phase.SWEEP)
@@ -716,7 +604,6 @@ def test_outputs_are_digested_when_asked_for() -> None:
     assert [each.verdict for each in (passed, wrong, outside, careless)] == [Verdict.PASS, *[Verdict.FAIL] * 3]
     assert len(passed.output) == len(wrong.output) == 32
     assert wrong.output != passed.output == outside.output == careless.output
-    assert careless.rule == "EXECUTION.inputs-unchanged"
 
 
 @pytest.mark.parametrize(
@@ -732,71 +619,42 @@ def test_a_lost_process_is_a_crash_or_a_timeout_whatever_it_was_doing(cause: Los
         assert record.rule == "TILE.values"
 
 
-def test_a_case_is_executed_twice_unless_something_else_is_asked_for() -> None:
-    assert Judge(ReferenceBackend(), "mine").repeat == 2
-    backend = ScriptedBackend()
-    assert Judge(backend, "mine").record(tile(), Phase.SWEEP).verdict is Verdict.PASS
-    assert backend.asked.count("execute") == 2
-    once = ScriptedBackend()
-    judge = Judge(once, "mine", repeat=1)
-    for _ in range(3 * judge_module.ONCE_MORE):
-        judge.record(tile(), Phase.SWEEP)
-    assert once.asked.count("execute") == 3 * judge_module.ONCE_MORE
-
-
-def test_of_several_broken_rules_the_first_is_blamed_unless_the_case_names_one() -> None:
-    broken = msgspec.structs.replace(FOUR, flags=6, guaranteed_base_offset_alignment=24)
-    for named, blamed in (
-        ("", "TENSOR.flags"),
-        ("TILE.values", "TENSOR.flags"),
-        ("TENSOR.alignment-power-of-two", "TENSOR.alignment-power-of-two"),
-    ):
-        case = Case.of(TileDesc(PAIR, broken, (2,)), LEVEL, rule=named)
-        assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).rule == blamed
+def test_a_case_is_executed_twice_and_one_in_seven_once_more_unless_something_else_is_asked_for() -> None:
+    """So that whoever errs on every second call does not always err on a case that was right before."""
+    for how, expected in (({}, [2, 2, 2, 2, 2, 2, 3] * 2), ({"repeat": 1}, [1] * 14)):
+        backend, counts = ScriptedBackend(), []
+        judge = Judge(backend, "mine", **how)
+        for _ in range(14):
+            backend.asked.clear()
+            assert judge.judge(tile()).verdict is Verdict.PASS
+            counts.append(backend.asked.count("execute"))
+        assert counts == expected
 
 
 def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
     """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
-    judge = Judge(ReferenceBackend(), "mine")
-    broken = Case.of(TileDesc(PAIR, msgspec.structs.replace(FOUR, flags=1), (2,)), LEVEL)
-    for case in (tile(), broken, msgspec.structs.replace(tile(), data=None)):
-        record = judge.record(case, Phase.SWEEP)
+    for case in (tile(), invalid(), tile(data=False)):
+        record = verdict(ReferenceBackend(), case)
         assert record.verdict is Verdict.PASS
         assert 0 < record.seconds < 60
     lost = raising(ProcessLost("gone", LossCause.SIGNAL))
-    gone = Judge(ScriptedBackend(validate=lost), "mine").record(tile(), Phase.SWEEP)
-    assert gone.seconds == 0
-
-
-@pytest.mark.parametrize(
-    ("sizes", "strides", "layout"),
-    [
-        ((2, 3), None, "packed"),
-        ((2, 3), (4, 1), "padded"),
-        ((2, 3), (1, 2), "permuted"),
-        ((2, 3), (0, 1), "broadcast"),
-        ((2, 3), (3, 2), "interleaved"),
-        ((2, 3), (1, 1), "overlapping"),
-    ],
-)
-def test_a_record_has_the_least_ordinary_layout(sizes: Any, strides: Any, layout: str) -> None:
-    desc = TileDesc(TensorDesc.of(DataType.FLOAT32, sizes, strides), TensorDesc.of(DataType.FLOAT32, sizes), (1, 1))
-    case = Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp", 1)})
-    assert Judge(ReferenceBackend(), "mine").record(case, Phase.SWEEP).layout == layout
-
-
-def test_memory_needed_counts_what_alignment_may_cost() -> None:
-    """Bytes bound for each tensor, and its GuaranteedBaseOffsetAlignment."""
-    aligned = msgspec.structs.replace(FOUR, guaranteed_base_offset_alignment=4096)
-    pending = Judge(ReferenceBackend(), "mine").decide(
-        Case.of(TileDesc(PAIR, aligned, (2,)), LEVEL, {"input_tensor": Recipe("ramp", 1)})
-    )
-    assert isinstance(pending, Pending)
-    assert pending.needed == 8 + 16 + 4096
+    assert verdict(ScriptedBackend(validate=lost), tile()).seconds == 0
 
 
 def test_an_exception_is_told_whole_up_to_500_characters() -> None:
-    whole, cut = ValueError("x" * (500 - len("ValueError: "))), ValueError("x" * (501 - len("ValueError: ")))
-    assert exception_text(whole) == f"ValueError: {whole}"
-    assert len(exception_text(cut)) == 500
-    assert exception_text(cut).endswith("x...")
+    whole, cut = (exception_text(ValueError("x" * (count - len("ValueError: ")))) for count in (500, 501))
+    assert (len(whole), whole[-1]) == (500, "x")
+    assert (len(cut), cut[-4:]) == (500, "x...")
+
+
+def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is decided on, and no pass. What alignment may cost counts."""
+    aligned = tile(msgspec.structs.replace(TWICE, output_tensor=TensorDesc.of(DataType.FLOAT32, (4,), alignment=4096)))
+    for case, needed in ((tile(), 24), (aligned, 24 + 4096)):
+        monkeypatch.setattr(judge_module, "MAX_BYTES", needed - 1)
+        backend = ScriptedBackend()
+        record = verdict(backend, case)
+        assert (record.verdict, record.answered, backend.asked) == (Verdict.ERROR, "accept", ["validate"])
+        assert record.reason == f"the tensors need {needed} bytes, the harness executes cases of up to {needed - 1}"
+        monkeypatch.setattr(judge_module, "MAX_BYTES", needed)
+        assert verdict(backend, case).verdict is Verdict.PASS

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 from unittest.mock import Mock
@@ -48,10 +50,6 @@ from dml_conformance.strategies.boundaries import PLACEMENTS
 from dml_conformance.strategies.values import NUMPY_TYPE, UNSIGNED_OF_SIZE
 
 MOVED = [data_type for data_type in DataType if data_type.bits >= 8]
-
-
-def bytes_of(*values: int) -> Any:
-    return np.array(values, np.uint8)
 
 
 ODD = Placement((80,))
@@ -112,17 +110,14 @@ def test_an_odd_multiple_is_aligned_to_no_more_than_is_promised(alignment: int, 
 def test_each_tensor_has_its_offset_and_its_place() -> None:
     one = TensorDesc.of(DataType.UINT8, (4,))
     desc = GatherDesc(one, one, one, 0, 1)
+    source, indices, output = "input_tensor", "indices_tensor", "output_tensor"
     memory = CaseMemory(desc, Placement((0, 2**16 + 16, 256), Order.OUTPUTS_BETWEEN))
-    assert [memory.bindings[key].offset for key in ("input_tensor", "indices_tensor", "output_tensor")] == [
-        0,
-        2**16 + 16,
-        256,
-    ]
+    assert [memory.bindings[key].offset for key in (source, indices, output)] == [0, 2**16 + 16, 256]
     orders = {
-        Order.DECLARED: ["input_tensor", "indices_tensor", "output_tensor"],
-        Order.REVERSED: ["output_tensor", "indices_tensor", "input_tensor"],
-        Order.OUTPUTS_FIRST: ["output_tensor", "input_tensor", "indices_tensor"],
-        Order.OUTPUTS_BETWEEN: ["input_tensor", "output_tensor", "indices_tensor"],
+        Order.DECLARED: [source, indices, output],
+        Order.REVERSED: [output, indices, source],
+        Order.OUTPUTS_FIRST: [output, source, indices],
+        Order.OUTPUTS_BETWEEN: [source, output, indices],
     }
     for heap in (False, True):
         for order, keys in orders.items():
@@ -159,28 +154,25 @@ def test_a_drawn_placement_is_the_same_everywhere_and_every_one_is_drawn() -> No
         assert 0.2 < share < 0.3
 
 
-def test_an_input_holds_its_content_between_guards() -> None:
-    memory = bind_input(TensorDesc.of(DataType.UINT8, (4,)), bytes_of(1, 2, 3, 4))
-    offset = memory.binding.offset
-    assert memory.binding.view.tolist() == [1, 2, 3, 4]
-    assert len(set(memory.binding.buffer[:offset])) > 8, "guards are random"
-    assert memory.is_unchanged
-
-
-@pytest.mark.parametrize("position", [0, GUARD_BYTES - 1, 79, 80, 83, 84, -1])
-def test_a_changed_byte_of_an_input_shows(position: int) -> None:
-    memory = bind_input(TensorDesc.of(DataType.UINT8, (4,)), bytes_of(1, 2, 3, 4))
-    memory.binding.buffer[position] ^= 0x80
-    assert not memory.is_unchanged
-    memory.binding.buffer[position] ^= 0x80
-    assert memory.is_unchanged
+def test_an_input_holds_its_content_between_guards_and_a_changed_byte_shows() -> None:
+    """Padding counts as elements too: what is read for an index out of range may be any of it."""
+    tensor = replace(TensorDesc.of(DataType.UINT16, (2,), (2,)), total_tensor_size_in_bytes=9)
+    memory = bind_input(tensor, np.arange(12, dtype=np.uint8))
+    assert memory.binding.view.tolist() == [*range(12)]
+    assert memory_elements(tensor, memory.binding).tolist() == [0x0100, 0x0302, 0x0504, 0x0706]
+    assert len(set(memory.binding.buffer[: memory.binding.offset])) > 8, "guards are random"
+    for position in (0, GUARD_BYTES - 1, 79, 80, 91, 92, -1):
+        memory.binding.buffer[position] ^= 0x80
+        assert not memory.is_unchanged
+        memory.binding.buffer[position] ^= 0x80
+        assert memory.is_unchanged
 
 
 def test_in_one_resource_each_looks_after_its_own_part() -> None:
     """Every byte but those of the tensors is somebody's, and what is written to an output is no change of an input."""
     one = TensorDesc.of(DataType.UINT8, (4,))
     memory = CaseMemory(tile(one), Placement((0,), Order.REVERSED, heap=True))
-    read = memory.put_inputs({"input_tensor": bytes_of(1, 2, 3, 4)})["input_tensor"]
+    read = memory.put_inputs({"input_tensor": np.arange(1, 5, dtype=np.uint8)})["input_tensor"]
     written = poisoned(memory, one, Expectation(np.zeros(4, np.uint8)))
     buffer, output = written.binding.buffer, written.binding.offset
     assert buffer is read.binding.buffer
@@ -193,43 +185,36 @@ def test_in_one_resource_each_looks_after_its_own_part() -> None:
         buffer[position] ^= 1
 
 
-def test_an_output_s_padding_may_be_written_and_nothing_else() -> None:
-    """Within TotalTensorSizeInBytes everything is the backend's, up to the last byte that is not bound for it."""
-    tensor = replace(TensorDesc.of(DataType.UINT8, (2,), (3,)), total_tensor_size_in_bytes=9)
-    memory = bind_output(tensor)
-    offset = memory.binding.offset
-    assert memory.binding.size == 12
-    memory.binding.buffer[offset : offset + 9] = 0
+PADDED = replace(TensorDesc.of(DataType.UINT8, (2,), (3,)), total_tensor_size_in_bytes=9)
+FAR = TensorDesc.of(DataType.UINT8, (4,), alignment=2**18)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "surplus", "size", "outside"),
+    [
+        (PADDED, 0, 12, (-80, -1, 9, 11, 12, 12 + GUARD_BYTES - 1)),
+        (TensorDesc.of(DataType.UINT8, (4,)), 64, 68, (-80, -1, 4, 67, 68)),
+        (FAR, 0, 4, (-MOST_GUARDED, 4)),
+    ],
+    ids=["padding", "more than is needed", "behind a far offset"],
+)
+def test_an_output_s_padding_may_be_written_and_nothing_else(
+    tensor: TensorDesc, surplus: int, size: int, outside: Sequence[int]
+) -> None:
+    """Within TotalTensorSizeInBytes everything is the backend's; what lies beyond shows, whatever becomes of it."""
+    memory = bind_output(tensor, Placement((80,), surplus=surplus))
+    buffer, offset = memory.binding.buffer, memory.binding.offset
+    assert memory.binding.size == size
+    buffer[offset : offset + tensor.total_tensor_size_in_bytes] = 0
     assert memory.changed_outside() == []
-    for position in (-offset, -1, 9, 11, 12, 12 + GUARD_BYTES - 1):
-        memory.binding.buffer[offset + position] ^= 1
+    for position, change in itertools.product(outside, (1, 0x80, 0xFF)):
+        buffer[offset + position] ^= change
         assert memory.changed_outside() == [position]
-        memory.binding.buffer[offset + position] ^= 1
-    assert memory.changed_outside() == []
-
-
-def test_what_is_bound_beyond_need_is_no_output() -> None:
-    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,)), Placement((80,), surplus=64))
-    assert memory.binding.size == 68
-    memory.binding.view[4:] ^= 1
-    assert memory.changed_outside() == list(range(4, 20))
-
-
-def test_bytes_outside_are_found_behind_a_far_offset() -> None:
-    """The last ones before the tensor; zeros stand before them, and nothing that this process left there."""
-    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,), alignment=2**18))
-    assert memory.binding.offset == 2**18
-    assert memory.changed_outside() == []
-    assert not memory.binding.buffer[: 2**18 - MOST_GUARDED].any()
-    memory.binding.buffer[2**18 - MOST_GUARDED] ^= 1
-    assert memory.changed_outside() == [-MOST_GUARDED]
-
-
-def test_no_more_positions_are_told_than_a_person_reads() -> None:
-    memory = bind_output(TensorDesc.of(DataType.UINT8, (4,)))
-    memory.binding.buffer[:] ^= 1
-    start = -memory.binding.offset
-    assert memory.changed_outside() == list(range(start, start + 16))
+        buffer[offset + position] ^= change
+    assert not buffer[: max(offset - MOST_GUARDED, 0)].any(), "zeros, and nothing that this process left there"
+    buffer[:] ^= 1
+    start = max(-offset, -MOST_GUARDED)
+    assert memory.changed_outside() == list(range(start, start + 16)), "no more than a person reads"
 
 
 @pytest.mark.parametrize("alignment", [0, 16, 256, 1024])
@@ -292,13 +277,6 @@ def test_elements_are_read_where_strides_say() -> None:
     assert memory.elements.tolist() == [[10, 40], [20, 50]]
 
 
-def test_an_input_s_memory_is_all_that_it_holds() -> None:
-    """Padding included: what is read instead of an index out of range may be anything there."""
-    tensor = replace(TensorDesc.of(DataType.UINT16, (2,), (2,)), total_tensor_size_in_bytes=9)
-    memory = bind_input(tensor, np.arange(12, dtype=np.uint8))
-    assert memory_elements(tensor, memory.binding).tolist() == [0x0100, 0x0302, 0x0504, 0x0706]
-
-
 # --- comparison -------------------------------------------------------------------------------------------------------
 
 
@@ -306,18 +284,13 @@ def elements(*values: float, data_type: DataType = DataType.FLOAT32) -> Any:
     return np.array(values, NUMPY_TYPE[data_type]).view(UNSIGNED_OF_SIZE[data_type.size])
 
 
-def test_the_same_bits_are_equal() -> None:
-    """NaNs too, which are not equal as numbers."""
+def test_numbers_are_equal_by_their_bits() -> None:
+    """NaNs too, which are not equal as numbers; zeros are, and have a sign."""
     nan = elements(math.nan, -0.0)
     assert compare(nan, Expectation(nan.copy()), DataType.FLOAT32) == EQUAL
-    assert compare(nan[::-1], Expectation(nan[::-1].copy()), DataType.FLOAT32) == EQUAL
-
-
-def test_equal_numbers_are_not_the_same_bits() -> None:
     found = compare(elements(0.0, 1.0), Expectation(elements(-0.0, 1.0)), DataType.FLOAT32)
-    assert found.wrong == 1
     (difference,) = found.shown
-    assert difference.coordinates == (0,)
+    assert (found.wrong, difference.coordinates) == (1, (0,))
     assert (difference.expected, difference.expected_bits) == ("-0.0", "0x80000000")
     assert (difference.actual, difference.actual_bits) == ("0.0", "0x00000000")
 
@@ -342,25 +315,29 @@ def test_all_differences_are_counted_and_of_a_large_output_the_first_are_recorde
     assert [difference.coordinates for difference in found.shown] == [(n,) for n in range(recorded)]
 
 
-def test_an_open_element_may_be_whatever_is_allowed() -> None:
-    expected, allowed = elements(1, 2, 3), elements(7, 8)
-    is_open = np.array([False, True, False])
-    for value in (7, 8):
-        assert (
-            compare(elements(1, value, 3), Expectation(expected, is_open, "input_tensor"), DataType.FLOAT32, allowed)
-            == EQUAL
-        )
-    found = compare(elements(1, 2, 3), Expectation(expected, is_open, "input_tensor"), DataType.FLOAT32, allowed)
-    (difference,) = found.shown
-    assert (difference.coordinates, difference.expected, difference.expected_bits) == ((1,), OPEN, "")
-    assert (difference.actual, difference.actual_bits) == ("2.0", "0x40000000")
+QUIET, OTHER_NAN = 0x7FC00000, 0x7FC00001
 
 
-def test_an_open_element_does_not_excuse_its_neighbours() -> None:
-    is_open = np.array([True, False])
-    found = compare(elements(7, 7), Expectation(elements(1, 2), is_open, "input_tensor"), DataType.FLOAT32, elements(7))
-    assert [difference.coordinates for difference in found.shown] == [(1,)]
-    assert found.shown[0].expected == "2.0"
+@pytest.mark.parametrize(
+    ("actual", "allowed", "wrong"),
+    [
+        ((1, 7, 8), (7, 8), []),
+        ((1, 2, 8), (7, 8), [1]),
+        ((7, 7, 9), (7, 8), [0, 2]),
+        ((1, OTHER_NAN, OTHER_NAN), (OTHER_NAN,), []),
+        ((1, QUIET, OTHER_NAN), (OTHER_NAN,), [1]),
+    ],
+)
+def test_an_open_element_may_be_whatever_is_allowed(
+    actual: Sequence[int], allowed: Sequence[int], wrong: list[int]
+) -> None:
+    """Each on its own, and by its bits; it does not excuse its neighbours."""
+    held, wanted, may_be = (np.array(each, np.uint32) for each in (actual, (1, 2, 3), allowed))
+    expected = Expectation(wanted, np.array([False, True, True]), "input_tensor")
+    shown = compare(held, expected, DataType.UINT32, may_be).shown
+    assert [difference.coordinates for difference in shown] == [(place,) for place in wrong]
+    assert [difference.expected for difference in shown] == [OPEN if place else "1" for place in wrong]
+    assert all(bool(difference.expected_bits) is (difference.coordinates == (0,)) for difference in shown)
 
 
 @pytest.mark.parametrize("data_type", [DataType.UINT8, DataType.FLOAT16])
@@ -395,20 +372,6 @@ def test_poison_is_not_drawn_anew_where_an_interval_holds_everything(
         without = Expectation(poison.copy(), within=Within(low, high))
         make_wrong(poison, without, data_type, None, None)
         assert not right(poison, without, data_type, None).any()
-
-
-def test_nan_payloads_are_compared_among_what_is_allowed() -> None:
-    allowed = np.array([0x7FC00001], "<u4")
-    is_open = np.array([True])
-    assert (
-        compare(allowed.copy(), Expectation(elements(0), is_open, "input_tensor"), DataType.FLOAT32, allowed) == EQUAL
-    )
-    assert (
-        compare(
-            np.array([0x7FC00000], "<u4"), Expectation(elements(0), is_open, "input_tensor"), DataType.FLOAT32, allowed
-        ).wrong
-        == 1
-    )
 
 
 @pytest.mark.parametrize(
@@ -453,12 +416,10 @@ def test_one_right_value_is_told_as_that() -> None:
 
 
 def test_a_nan_is_allowed_or_demanded_apart() -> None:
-    nan, number = elements(math.nan), elements(0.75)
-    anywhere = np.array([True])
+    nan, number, anywhere = elements(math.nan), elements(0.75), np.array([True])
     for high in (1, 0):
-        expected = interval(0.5, high, nan=anywhere)
-        assert compare(nan, expected, DataType.FLOAT32) == EQUAL
-        assert compare(nan ^ np.uint32(0x80000001), expected, DataType.FLOAT32) == EQUAL
+        for each in (nan, nan ^ np.uint32(0x80000001)):
+            assert compare(each, interval(0.5, high, nan=anywhere), DataType.FLOAT32) == EQUAL
     assert compare(number, interval(0.5, 1, nan=anywhere), DataType.FLOAT32) == EQUAL
     (difference,) = compare(number, interval(0.5, 0, nan=anywhere), DataType.FLOAT32).shown
     assert difference.expected == NAN
@@ -496,72 +457,26 @@ def test_no_poison_lies_in_an_interval(data_type: DataType) -> None:
 def test_poison_is_none_of_the_values_that_are_right_if_there_are_others() -> None:
     tensor = TensorDesc.of(DataType.UINT8, (256,))
     expected = Expectation(np.zeros(256, np.uint8), np.ones(256, np.bool_), "input_tensor")
-    most = np.arange(200, dtype=np.uint8)
-    memory = CaseMemory(tile(tensor), ODD).poison(outputs(tile(tensor))[0], expected, None, lambda _: most)
-    assert memory.elements.min() >= 200
-    everything = np.arange(256, dtype=np.uint8)
-    memory, later = (
-        CaseMemory(tile(tensor), ODD).poison(outputs(tile(tensor))[0], expected, None, lambda _: everything)
-        for _ in range(2)
-    )
-    assert (memory.elements != later.elements).sum() > 200, "or what is computed were taken for what was there before"
 
+    def drawn(*right: int) -> Any:
+        values = np.array(right, np.uint8)
+        memory = CaseMemory(tile(tensor), ODD)
+        return memory.poison(outputs(tile(tensor))[0], expected, None, lambda _: values).elements.copy()
 
-# --- what mutants showed that no other test held: see docs/mutation.md  -----------------------------------------------
-
-
-WANTED = np.array([10, 20, 30, 40], np.uint32)
-
-
-def _look(unwritten: UnwrittenElements, written: tuple[int, ...]) -> None:
-    """Take in an output of four elements, all of them open, of which some were written."""
-    wanted = WANTED
-    memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(wanted))
-    for i in written:
-        memory.elements[i] ^= np.uint32(1 + 0xFFFF * (i % 2))
-    unwritten.look("output_tensor", memory, Expectation(wanted, np.ones(4, np.bool_), "input_tensor"))
+    assert drawn(*range(200)).min() >= 200
+    everything = (drawn(*range(256)) for _ in range(2))
+    assert np.not_equal(*everything).sum() > 200, "or what is computed were taken for what was there before"
 
 
 def test_an_element_is_unwritten_if_it_was_left_every_time() -> None:
     """Whatever is written counts, values above the poison and below it."""
-    unwritten = UnwrittenElements()
-    _look(unwritten, (0, 1))
-    assert unwritten.count == 2
-    _look(unwritten, (1, 2))
-    assert unwritten.count == 1
-    _look(unwritten, ())
-    assert unwritten.count == 1
-    _look(unwritten, (3,))
-    assert unwritten.count == 0
-
-
-@pytest.mark.parametrize("change", [1, 0x80, 0xFF])
-@pytest.mark.parametrize("from_end", [-1, -64])
-def test_a_guard_byte_that_changes_shows_whatever_it_becomes(change: int, from_end: int) -> None:
-    """Behind the tensor as before it, be it larger than the guard or smaller."""
-    memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(WANTED))
-    buffer, offset = memory.binding.buffer, memory.binding.offset
-    buffer[from_end] ^= change
-    assert memory.changed_outside() == [len(buffer) + from_end - offset]
-    buffer[from_end] ^= change
-    buffer[0] ^= change
-    assert memory.changed_outside() == [-offset]
-
-
-def test_several_open_elements_are_told_apart() -> None:
-    """Each on its own has to be one that is allowed."""
-    actual, expected = np.array([1, 2, 3, 9], np.uint32), np.array([1, 0, 0, 0], np.uint32)
-    is_open = np.array([False, True, True, True])
-    found = compare(
-        actual, Expectation(expected, is_open, "input_tensor"), DataType.UINT32, np.array([2, 3], np.uint32)
-    )
-    assert found.wrong == 1
-    assert (
-        compare(
-            actual, Expectation(expected, is_open, "input_tensor"), DataType.UINT32, np.array([2, 3, 9], np.uint32)
-        ).wrong
-        == 0
-    )
+    unwritten, wanted = UnwrittenElements(), np.array([10, 20, 30, 40], np.uint32)
+    for written, count in (((0, 1), 2), ((1, 2), 1), ((), 1), ((3,), 0)):
+        memory = poisoned(CaseMemory(tile(FOUR), ODD), FOUR, Expectation(wanted))
+        for n in written:
+            memory.elements[n] ^= np.uint32(1 + 0xFFFF * (n % 2))
+        unwritten.look("output_tensor", memory, Expectation(wanted, np.ones(4, np.bool_), "input_tensor"))
+        assert unwritten.count == count
 
 
 def test_an_output_s_digest_is_over_little_endian_elements_with_zero_where_it_is_open() -> None:
