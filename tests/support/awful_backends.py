@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import itertools
 import os
 import signal
 import subprocess
@@ -24,13 +25,15 @@ from dml_conformance.spec.levels import Level
 GUILTY = 13
 CHILD = [sys.executable, "-c", "import time; time.sleep(600)"]
 Kind = type[ReferenceBackend]
+Holds = Callable[[Any], bool]  # of a descriptor
+LEAKED: list[bytearray] = []
 
 
 def is_guilty(desc: Any) -> bool:
     return bool(desc.output_tensor.sizes[-1] == GUILTY)
 
 
-def before(holds: Callable[[Any], bool], do: Callable[[], object]) -> Kind:
+def before(do: Callable[[], object], holds: Holds = is_guilty) -> Kind:
     """Does something before it executes a case for whose descriptor something holds."""
 
     class Awful(ReferenceBackend):
@@ -42,55 +45,69 @@ def before(holds: Callable[[Any], bool], do: Callable[[], object]) -> Kind:
     return Awful
 
 
-def before_guilty(do: Callable[[], object]) -> Kind:
-    return before(is_guilty, do)
-
-
-def before_large(count: int, do: Callable[[], object]) -> Kind:
-    """Does something before it executes what has more elements than that."""
-    return before(lambda desc: desc.output_tensor.element_count > count, do)
-
-
-def after_guilty(do: Callable[[Any, Any], object]) -> Kind:
-    """Does something with the input and the output when it has executed the guilty case."""
+def after(do: Callable[[Any, Any], object], holds: Holds = is_guilty) -> Kind:
+    """Does something with the input and the output when it has executed such a case."""
 
     class Awful(ReferenceBackend):
         def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
             super().execute(desc, level, inputs, outputs)
-            if is_guilty(desc):
+            if holds(desc):
                 do(inputs["input_tensor"], outputs["output_tensor"])
 
     return Awful
 
 
-def in_execution(number: int, do: Callable[[], object]) -> Kind:
-    """Does something in the execution of that number, in each process anew."""
+def deciding(do: Callable[[], object], holds: Holds) -> Kind:
+    """Does something before it decides on such a case."""
 
     class Awful(ReferenceBackend):
-        executions = 0
-
-        def execute(self, *arguments: Any) -> None:
-            self.executions += 1
-            if self.executions == number:
-                do()
-            super().execute(*arguments)
-
-    return Awful
-
-
-def in_decision(number: int, how: signal.Signals) -> Kind:
-    """Dies of a signal in the decision of that number, whatever it is about, in each process anew."""
-
-    class Awful(ReferenceBackend):
-        decisions = 0
-
         def validate(self, desc: Any, level: Level) -> Answer:
-            self.decisions += 1
-            if self.decisions == number:
-                os.kill(os.getpid(), how)
+            if holds(desc):
+                do()
             return super().validate(desc, level)
 
     return Awful
+
+
+def in_batches(kind: Kind) -> Kind:
+    """Executes batches, case by case."""
+
+    class Batches(kind):  # type: ignore[misc, valid-type]
+        def execute_batch(self, executions: Sequence[Execution]) -> None:
+            for execution in executions:
+                self.execute(*execution)
+
+        def execute(self, *arguments: Any) -> None:
+            super().execute(*arguments)
+
+    return Batches
+
+
+def call(number: int) -> Holds:
+    """Holds in the call of that number, whatever it is about, in each process anew."""
+    calls = itertools.count(1)
+    return lambda _: next(calls) == number
+
+
+def every(number: int) -> Holds:
+    calls = itertools.count(1)
+    return lambda _: next(calls) % number == 0
+
+
+def larger(count: int) -> Holds:
+    """Holds of what has more elements than that."""
+    return lambda desc: bool(desc.output_tensor.element_count > count)
+
+
+def raising(error: type[BaseException], *words: str) -> Callable[[], None]:
+    def deed() -> None:
+        raise error(*words)
+
+    return deed
+
+
+def kill(how: signal.Signals = signal.SIGKILL) -> Callable[[], None]:
+    return lambda: os.kill(os.getpid(), how)
 
 
 def when_made(do: Callable[[], object]) -> Kind:
@@ -99,13 +116,6 @@ def when_made(do: Callable[[], object]) -> Kind:
             do()
 
     return Awful
-
-
-def raising(error: type[BaseException], *words: str) -> Callable[[], None]:
-    def deed() -> None:
-        raise error(*words)
-
-    return deed
 
 
 # --- deeds ------------------------------------------------------------------------------------------------------------
@@ -171,6 +181,24 @@ def flip(address: int) -> None:
     ctypes.c_uint8.from_address(address).value ^= 1
 
 
+def flip_behind(resource: Any) -> None:
+    flip(resource.ctypes.data + len(resource) + 199)
+
+
+def make_wrong(_: Any, output: Any) -> None:
+    output.view[:1] ^= 1
+
+
+def is_first() -> bool:
+    """Whether this is among the first so many times that something happens, in whatever processes: as many as the
+    folder of the environment's variable DML_TEST_ONCE has files, of which each time one is removed."""
+    for file in Path(os.environ["DML_TEST_ONCE"]).iterdir():
+        with suppress(FileNotFoundError):
+            file.unlink()
+            return True
+    return False
+
+
 class Unspeakable(Exception):
     def __str__(self) -> str:
         sys.exit("not even that")
@@ -210,72 +238,73 @@ def ignore_its_end() -> None:
     time.sleep(600)
 
 
-Segfaults = before_guilty(segfault)
-Aborts = before_guilty(os.abort)
-Exits = before_guilty(lambda: sys.exit("no more"))
-ExitsAtOnce = before_guilty(lambda: os._exit(0))
-Interrupts = before_guilty(raising(KeyboardInterrupt))
-Loops = before_guilty(loop)
+Segfaults = before(segfault)
+Aborts = before(os.abort)
+Exits = before(lambda: sys.exit("no more"))
+ExitsAtOnce = before(lambda: os._exit(0))
+Interrupts = before(raising(KeyboardInterrupt))
+Loops = before(loop)
 # In C, without letting Python's lock go: no other thread of the process runs.
-Sleeps = before_guilty(lambda: ctypes.PyDLL(None).sleep(600))
+Sleeps = before(lambda: ctypes.PyDLL(None).sleep(600))
 # Nothing in the process runs then, no handler of a signal either.
-Stops = before_guilty(lambda: os.kill(os.getpid(), signal.SIGSTOP))
-Hangs = before_guilty(say_much_and_hang)
-Hogs = before_guilty(lambda: np.ones(400 * 2**20, np.uint8))
-HogsInAChild = before_guilty(hog_in_a_child)
-Babbles = before_guilty(babble)
-ClosesPipes = before_guilty(close_pipes)
-WritesRubbish = before_guilty(lambda: write_everywhere(b"\xffrubbish" * 10))
-Forges = before_guilty(forge)
-Talks = before_guilty(raising(ValueError, "why not " * 10**5))
-RaisesUnspeakable = before_guilty(raising(Unspeakable))
-Declines = before_guilty(raising(Unsupported, "not thirteen"))
-RunsOut = before_guilty(raising(MemoryError, "none left"))
-LeavesAChild = before_guilty(leave_a_child)
-LeavesACopy = before_guilty(leave_a_copy)
-SilencesItself = before_guilty(silence_itself)
-IgnoresItsEnd = before_guilty(ignore_its_end)
+Stops = before(lambda: os.kill(os.getpid(), signal.SIGSTOP))
+Hangs = before(say_much_and_hang)
+Hogs = before(lambda: np.ones(400 * 2**20, np.uint8))
+HogsInAChild = before(hog_in_a_child)
+Babbles = before(babble)
+ClosesPipes = before(close_pipes)
+WritesRubbish = before(lambda: write_everywhere(b"\xffrubbish" * 10))
+Forges = before(forge)
+Talks = before(raising(ValueError, "why not " * 10**5))
+RaisesUnspeakable = before(raising(Unspeakable))
+Declines = before(raising(Unsupported, "not thirteen"))
+RunsOut = before(raising(MemoryError, "none left"))
+LeavesAChild = before(leave_a_child)
+LeavesACopy = before(leave_a_copy)
+SilencesItself = before(silence_itself)
+IgnoresItsEnd = before(ignore_its_end)
 
-WritesToInput = after_guilty(write_to_input)
-WritesStray = after_guilty(lambda _, output: flip(start_of(output) + output.size + 199))
-WritesBefore = after_guilty(lambda _, output: flip(start_of(output) - 300))
-WritesAPageAfter = after_guilty(lambda _, output: flip(start_of(output) + output.size + 4096))
+WritesToInput = after(write_to_input)
+WritesStray = after(lambda _, output: flip(start_of(output) + output.size + 199))
+WritesBefore = after(lambda _, output: flip(start_of(output) - 300))
+WritesAPageAfter = after(lambda _, output: flip(start_of(output) + output.size + 4096))
 # Before the resource that lies first in memory.
-WritesBeforeItsInput = after_guilty(lambda source, _: flip(source.buffer.ctypes.data - 300))
+WritesBeforeItsInput = after(lambda source, _: flip(source.buffer.ctypes.data - 300))
 
-DiesAlways = before_large(5, os.abort)
-HangsAlways = before_large(5, lambda: time.sleep(600))
-DiesOfLarge = before_large(50_000, os.abort)
+DiesAlways = before(os.abort, larger(5))
+HangsAlways = before(lambda: time.sleep(600), larger(5))
+DiesOfLarge = before(os.abort, larger(50_000))
 
-DiesInTheNinthExecution = in_execution(9, os.abort)
-KillsInThe40thExecution = in_execution(40, lambda: os.kill(os.getpid(), signal.SIGKILL))
-KillsItsGroupInThe40thExecution = in_execution(40, lambda: os.killpg(0, signal.SIGKILL))
+DiesInTheNinthExecution = before(os.abort, call(9))
+KillsInThe40thExecution = before(kill(), call(40))
+KillsItsGroupInThe40thExecution = before(lambda: os.killpg(0, signal.SIGKILL), call(40))
 
-DiesLater = in_decision(4, signal.SIGABRT)
-DiesInThe300thDecision = in_decision(300, signal.SIGSEGV)
-IsKilledInThe300thDecision = in_decision(300, signal.SIGKILL)
+DiesDeciding = deciding(os.abort, is_guilty)
+DiesLater = deciding(os.abort, call(4))
+DiesInThe300thDecision = deciding(kill(signal.SIGSEGV), call(300))
+IsKilledInThe300thDecision = deciding(kill(), call(300))
+# Four decisions in a row take longer than a second, none alone does.
+DecidesSlowly = deciding(lambda: time.sleep(0.3), lambda _: True)
+LeaksDeciding = deciding(lambda: LEAKED.append(bytearray(b"x" * 2**20)), lambda _: True)
 
 CannotBeMade = when_made(raising(OSError, "no such device"))
 DiesWhenMade = when_made(os.abort)
 ExitsWhenMade = when_made(lambda: sys.exit(3))
 
+# As by somebody else, as often as the environment says: in every seventh execution of a process until then.
+IsKilledOnce = before(lambda: is_first() and kill()(), every(7))
+# In its first execution of many; what fails then is right in the next process.
+IsWrongOnce = after(make_wrong, lambda _: is_first())
+IsWrong = after(make_wrong, larger(5))
+
+Batches = in_batches(ReferenceBackend)
+IsKilledOnceInABatch = in_batches(IsKilledOnce)
+# Of the guilty case, alone too.
+DiesWithOthers = in_batches(Aborts)
+WritesStrayWithOthers = in_batches(after(lambda _, output: flip_behind(output.buffer)))
+
 
 # --- others -----------------------------------------------------------------------------------------------------------
-
-
-class DecidesSlowly(ReferenceBackend):
-    """Four decisions in a row take longer than a second, none alone does."""
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        time.sleep(0.3)
-        return super().validate(desc, level)
-
-
-class DiesDeciding(ReferenceBackend):
-    def validate(self, desc: Any, level: Level) -> Answer:
-        if is_guilty(desc):
-            os.abort()
-        return super().validate(desc, level)
 
 
 class AnswersRubbish(ReferenceBackend):
@@ -283,95 +312,16 @@ class AnswersRubbish(ReferenceBackend):
         return ["yes"] if is_guilty(desc) else super().validate(desc, level)
 
 
-class LeaksDeciding(ReferenceBackend):
-    """A megabyte with each decision."""
-
-    def __init__(self) -> None:
-        self.leaked: list[bytearray] = []
-
-    def validate(self, desc: Any, level: Level) -> Answer:
-        self.leaked.append(bytearray(b"x" * 2**20))
-        return super().validate(desc, level)
-
-
-class IsKilledOnce(ReferenceBackend):
-    """As by somebody else, as often as the environment says: in every seventh execution of a process until then."""
-
-    executions = 0
-
-    def execute(self, *arguments: Any) -> None:
-        self.executions += 1
-        if self.executions % 7 == 0 and is_first():
-            os.kill(os.getpid(), signal.SIGKILL)
-        super().execute(*arguments)
-
-
-class IsKilledOnceInABatch(IsKilledOnce):
-    def execute_batch(self, executions: Sequence[Execution]) -> None:
-        for execution in executions:
-            self.execute(*execution)
-
-
-class IsWrongOnce(ReferenceBackend):
-    """In its first execution of many; what fails then is right in the next process."""
-
-    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-        super().execute(desc, level, inputs, outputs)
-        if is_first():
-            outputs["output_tensor"].view[:1] ^= 1
-
-
-class IsWrong(ReferenceBackend):
-    """In whatever it executes that has more than five elements."""
-
-    def execute(self, desc: Any, level: Level, inputs: Any, outputs: Any) -> None:
-        super().execute(desc, level, inputs, outputs)
-        if desc.output_tensor.element_count > 5:
-            outputs["output_tensor"].view[:1] ^= 1
-
-
-def is_first() -> bool:
-    """Whether this is among the first so many times that something happens, in whatever processes: as many as the
-    folder of the environment's variable DML_TEST_ONCE has files, of which each time one is removed."""
-    for file in Path(os.environ["DML_TEST_ONCE"]).iterdir():
-        with suppress(FileNotFoundError):
-            file.unlink()
-            return True
-    return False
-
-
-class Batches(ReferenceBackend):
-    """Executes batches, one by one."""
-
-    def execute_batch(self, executions: Sequence[Execution]) -> None:
-        for execution in executions:
-            self.execute(*execution)
-
-    def execute(self, *arguments: Any) -> None:
-        super().execute(*arguments)
-
-
-class WritesStrayInABatch(Batches):
+class WritesStrayInABatch(Batches):  # type: ignore[misc, valid-type]
     """Two hundred bytes behind the resource of a batch that has the guilty case, and only there."""
 
     def execute_batch(self, executions: Sequence[Execution]) -> None:
         super().execute_batch(executions)
         if any(is_guilty(execution.desc) for execution in executions):
-            buffer = executions[0].outputs["output_tensor"].buffer
-            flip(buffer.ctypes.data + len(buffer) + 199)
+            flip_behind(executions[0].outputs["output_tensor"].buffer)
 
 
-class WritesStrayWithOthers(Batches):
-    """Behind the resource of the guilty case, alone too."""
-
-    def execute(self, desc: Any, *arguments: Any) -> None:
-        super().execute(desc, *arguments)
-        if is_guilty(desc):
-            buffer = arguments[2]["output_tensor"].buffer
-            flip(buffer.ctypes.data + len(buffer) + 199)
-
-
-class DiesInABatch(Batches):
+class DiesInABatch(Batches):  # type: ignore[misc, valid-type]
     """Dies of the guilty case, but only in a batch."""
 
     def execute_batch(self, executions: Sequence[Execution]) -> None:
@@ -380,16 +330,7 @@ class DiesInABatch(Batches):
         super().execute_batch(executions)
 
 
-class DiesWithOthers(Batches):
-    """Dies of the guilty case, alone too."""
-
-    def execute(self, desc: Any, *arguments: Any) -> None:
-        if is_guilty(desc):
-            os.abort()
-        super().execute(desc, *arguments)
-
-
-class NeedsValidation(ReferenceBackend):
+class Validated(ReferenceBackend):
     """Executes only what this very process has decided on, and dies of the guilty case."""
 
     def __init__(self) -> None:
@@ -406,6 +347,5 @@ class NeedsValidation(ReferenceBackend):
             raise KeyError("never seen")
         super().execute(desc, level, inputs, outputs)
 
-    def execute_batch(self, executions: Sequence[Execution]) -> None:
-        for execution in executions:
-            self.execute(*execution)
+
+NeedsValidation = in_batches(Validated)

@@ -105,9 +105,20 @@ class Cheat(ReferenceBackend):
 # --- what the poison tells --------------------------------------------------------------------------------------------
 
 
-class LeavesTheOutput(Cheat):
-    def fake(self, execution: Execution) -> None:
-        pass
+def filling(fill: Callable[[Execution, Elements], object]) -> type[Cheat]:
+    """Does something with the elements of each output."""
+
+    class Filling(Cheat):
+        def fake(self, execution: Execution) -> None:
+            fill(execution, elements(execution))
+
+    return Filling
+
+
+LeavesTheOutput = filling(lambda execution, found: None)
+Inverts = filling(lambda execution, found: np.invert(found, out=found))
+SwapsBytes = filling(lambda execution, found: np.copyto(found, found.byteswap()))
+AddsOne = filling(lambda execution, found: np.add(found, found.dtype.type(1), out=found))
 
 
 class UndoesThePoison(Cheat):
@@ -127,6 +138,8 @@ class UndoesThePoison(Cheat):
 class SolvesForTheConstant(Cheat):
     """An output is made of elements of the input: a byte that turns each of its elements into one of them is the one
     that they were changed by. Where several do, it takes one that was found before."""
+
+    changed: Callable[[Elements, Elements], Elements] = staticmethod(np.bitwise_xor)
 
     def __init__(self) -> None:
         super().__init__()
@@ -150,29 +163,19 @@ class SolvesForTheConstant(Cheat):
             constants = constants[np.isin(self.changed(element, constants), wanted)]
         return (constants & 0xFF).tolist()
 
-    def changed(self, found: Elements, constant: Elements) -> Elements:
-        return found ^ constant
-
 
 class SolvesForTheSummand(SolvesForTheConstant):
-    def changed(self, found: Elements, constant: Elements) -> Elements:
-        return found + constant
+    changed = staticmethod(np.add)
 
 
-class ComputesOneElement(Cheat):
-    """Computes the first element, and changes all others as that one has to be changed."""
-
-    def fake(self, execution: Execution) -> None:
-        found, wanted = elements(execution), expected_output(execution.desc, execution.inputs)[OUTPUT].values
-        self.change(found, found.flat[0], wanted.flat[0])
-
-    def change(self, found: Elements, was: Elements, becomes: Elements) -> None:
-        found ^= was ^ becomes
+def compute_one(execution: Execution, found: Elements, difference: Any, change: Any) -> None:
+    """Compute the first element, and change all others as that one has to be changed."""
+    wanted = expected_output(execution.desc, execution.inputs)[OUTPUT].values
+    change(found, difference(wanted.flat[0], found.flat[0], dtype=found.dtype), out=found)
 
 
-class ComputesOneSummand(ComputesOneElement):
-    def change(self, found: Elements, was: Elements, becomes: Elements) -> None:
-        found += np.subtract(becomes, was, dtype=found.dtype)
+ComputesOneElement = filling(lambda *cell: compute_one(*cell, np.bitwise_xor, np.bitwise_xor))
+ComputesOneSummand = filling(lambda *cell: compute_one(*cell, np.subtract, np.add))
 
 
 class RemembersTheChange(Cheat):
@@ -192,99 +195,51 @@ class RemembersTheChange(Cheat):
         self.known[occasion] = held ^ elements(execution).copy().reshape(-1).view(np.uint8)
 
 
-class CombinesPoisons(Cheat):
+def combining(combine: Callable[[Sequence[Elements]], Elements]) -> type[Cheat]:
     """Makes something of all that the output of a case held in its executions so far, this one included."""
 
-    combine: Callable[[Sequence[Elements]], Elements]
+    class Combining(Cheat):
+        def __init__(self) -> None:
+            super().__init__()
+            self.held: defaultdict[tuple[Any, ...], list[Elements]] = defaultdict(list)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.held: defaultdict[tuple[Any, ...], list[Elements]] = defaultdict(list)
+        def fake(self, execution: Execution) -> None:
+            held = self.held[asked(execution)]
+            held.append(elements(execution).copy())
+            elements(execution)[...] = combine(held)
 
-    def fake(self, execution: Execution) -> None:
-        held = self.held[asked(execution)]
-        held.append(elements(execution).copy())
-        elements(execution)[...] = type(self).combine(held)
-
-
-class ExclusiveOrOfPoisons(CombinesPoisons):
-    combine = staticmethod(lambda held: reduce(np.bitwise_xor, held))
+    return Combining
 
 
-class AndOfPoisons(CombinesPoisons):
-    combine = staticmethod(lambda held: reduce(np.bitwise_and, held))
-
-
-class OrOfPoisons(CombinesPoisons):
-    combine = staticmethod(lambda held: reduce(np.bitwise_or, held))
-
-
-class MajorityOfPoisons(CombinesPoisons):
+def majority(held: Sequence[Elements]) -> Elements:
     """Of the complements of the last three."""
-
-    @staticmethod
-    def combine(held: Sequence[Elements]) -> Elements:
-        one, other, third = [~each for each in (*held, *held, *held)[-3:]]
-        return one & other | one & third | other & third
+    one, other, third = [~each for each in (*held, *held, *held)[-3:]]
+    return one & other | one & third | other & third
 
 
-class PoisonBefore(CombinesPoisons):
-    combine = staticmethod(lambda held: held[-2:][0])
-
-
-class Inverts(Cheat):
-    def fake(self, execution: Execution) -> None:
-        np.invert(elements(execution), out=elements(execution))
-
-
-class SwapsBytes(Cheat):
-    def fake(self, execution: Execution) -> None:
-        elements(execution)[...] = elements(execution).byteswap()
-
-
-class AddsOne(Cheat):
-    def fake(self, execution: Execution) -> None:
-        found = elements(execution)
-        found += found.dtype.type(1)
+ExclusiveOrOfPoisons = combining(lambda held: reduce(np.bitwise_xor, held))
+AndOfPoisons = combining(lambda held: reduce(np.bitwise_and, held))
+OrOfPoisons = combining(lambda held: reduce(np.bitwise_or, held))
+MajorityOfPoisons = combining(majority)
+PoisonBefore = combining(lambda held: held[-2:][0])
 
 
 # --- what lies around it ----------------------------------------------------------------------------------------------
 
 
-class CopiesTheGuard(Cheat):
-    def fake(self, execution: Execution) -> None:
-        found = elements(execution)
-        found[...] = repeated(guard(execution), found)
+def echo(execution: Execution, found: Elements) -> None:
+    """The input's bytes in order, over and over."""
+    found[...] = np.resize(execution.inputs[INPUT].view, found.nbytes).view(found.dtype).reshape(found.shape)
 
 
-class ChangesByTheGuard(Cheat):
-    """Exclusive or of poison and guard."""
-
-    def fake(self, execution: Execution) -> None:
-        change_bytes(elements(execution), guard(execution))
-
-
-class CopiesThePadding(Cheat):
-    """The last byte that is bound."""
-
-    def fake(self, execution: Execution) -> None:
-        found = elements(execution)
-        found[...] = repeated(int(execution.outputs[OUTPUT].view[-1]), found)
-
-
-class EchoesTheInput(Cheat):
-    """Its bytes in order, over and over."""
-
-    def fake(self, execution: Execution) -> None:
-        found = elements(execution)
-        found[...] = np.resize(execution.inputs[INPUT].view, found.nbytes).view(found.dtype).reshape(found.shape)
-
-
-class CopiesAnElement(Cheat):
-    """What an open element may hold, everywhere."""
-
-    def fake(self, execution: Execution) -> None:
-        elements(execution)[...] = memory_of_input(execution)[0]
+CopiesTheGuard = filling(lambda execution, found: found.fill(repeated(guard(execution), found)))
+# Exclusive or of poison and guard.
+ChangesByTheGuard = filling(lambda execution, found: change_bytes(found, guard(execution)))
+# The last byte that is bound.
+CopiesThePadding = filling(lambda execution, found: found.fill(repeated(execution.outputs[OUTPUT].view[-1], found)))
+EchoesTheInput = filling(echo)
+# What an open element may hold, everywhere.
+CopiesAnElement = filling(lambda execution, found: found.fill(memory_of_input(execution)[0]))
 
 
 class SearchesMemory(Cheat):
@@ -391,50 +346,45 @@ class TakesFromNeighbours(Cheat):
 # --- what it has seen -------------------------------------------------------------------------------------------------
 
 
-class Memoises(Cheat):
-    """Computes once for each descriptor, and gives that whatever the inputs hold."""
+def memoising(key: Callable[[Any], Any]) -> type[Cheat]:
+    """Computes once for all descriptors that have something in common, and gives that whatever the inputs hold."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: dict[Any, Elements] = {}
+    class Memoising(Cheat):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: dict[Any, Elements] = {}
 
-    def key(self, execution: Execution) -> Any:
-        return execution.desc
+        def fake(self, execution: Execution) -> None:
+            seen = self.seen.get(key(execution.desc))
+            if seen is None:
+                self.compute(execution)
+                self.seen[key(execution.desc)] = elements(execution).copy()
+            else:
+                elements(execution)[...] = seen
 
-    def fake(self, execution: Execution) -> None:
-        key = self.key(execution)
-        if key in self.seen:
-            elements(execution)[...] = self.seen[key]
-            return
-        self.compute(execution)
-        self.seen[key] = elements(execution).copy()
+    return Memoising
 
 
-class MemoisesShapes(Memoises):
-    """Likewise for each operator, data type and shape of the output."""
-
-    def key(self, execution: Execution) -> Any:
-        output = execution.desc.output_tensor
-        return execution.desc.operator, output.data_type, output.sizes
+Memoises = memoising(lambda desc: desc)
+MemoisesShapes = memoising(lambda desc: (desc.operator, desc.output_tensor.data_type, desc.output_tensor.sizes))
 
 
 # --- what it may not do -----------------------------------------------------------------------------------------------
 
 
-class Declines(ReferenceBackend):
-    """Claims to execute, and never does."""
+def declining(most: int) -> type[ReferenceBackend]:
+    """Claims to execute, and declines what has more elements than that."""
 
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        raise Unsupported("not today")
+    class Declining(ReferenceBackend):
+        def execute(self, desc: Any, *arguments: Any) -> None:
+            if desc.output_tensor.element_count > most:
+                raise Unsupported("not today")
+            super().execute(desc, *arguments)
+
+    return Declining
 
 
-class DeclinesMost(ReferenceBackend):
-    """Likewise, but for outputs of one element."""
-
-    def execute(self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding]) -> None:
-        if desc.output_tensor.element_count > 1:
-            raise Unsupported("not today")
-        super().execute(desc, level, inputs, outputs)
+Declines, DeclinesMost = declining(0), declining(1)
 
 
 # --- what no cheat could use ------------------------------------------------------------------------------------------

@@ -21,125 +21,24 @@ from dml_conformance.spec.forms import desc_from_json
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import slots, split_key
 
-_TYPES = ["FLOAT16", "FLOAT32", "FLOAT64", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64"]
-_NAMES = ["UNKNOWN", *_TYPES]
-_VALUE = {"type": ["number", "string"]}
-_COUNT = {"type": "integer", "exclusiveMinimum": 0}
-_FLAGS = ["NONE", "ALLOW_HALF_PRECISION_COMPUTATION", "DISABLE_META_COMMANDS", "DESCRIPTORS_VOLATILE"]
-
-_CONSTANT = {
-    "type": "object",
-    "properties": {"valueCount": _COUNT, "value": _VALUE},
-    "required": ["valueCount", "value"],
-}
-_SEQUENCE = {
-    "type": "object",
-    "properties": {"valueCount": _COUNT, "valueStart": _VALUE, "valueDelta": _VALUE},
-    "required": ["valueCount", "valueStart", "valueDelta"],
-}
-_BINDING = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "format": {"type": "string"},
-        "elementCount": {"type": "integer"},
-        "elementSizeInBytes": {"type": "integer"},
-        "elementOffset": {"type": "integer"},
-        "counter": {"type": "string"},
-        "shape": {"type": "array", "items": _COUNT},
-    },
-}
-_BOUND = {"oneOf": [_BINDING, {"type": "string"}]}
-
-
-def _when(kind: str, fields: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    return {
-        "if": {"properties": {"type": {"const": kind}}},
-        "then": {"properties": fields, "required": required},
-    }
-
-
-PUBLISHED: dict[str, Any] = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "required": ["resources", "dispatchables", "commands"],
-    "properties": {
-        "resources": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "object",
-                "properties": {
-                    "type": {"enum": ["buffer"]},
-                    "initialValues": {"oneOf": [{"type": "array", "items": _VALUE}, _CONSTANT, _SEQUENCE]},
-                    "initialValuesDataType": {"enum": [*_NAMES, *(f"DML_TENSOR_DATA_TYPE_{name}" for name in _NAMES)]},
-                    "initialValuesOffsetInBytes": {"type": "integer", "minimum": 0},
-                    "sizeInBytes": _COUNT,
-                },
-                "required": ["initialValues", "initialValuesDataType"],
-            },
-        },
-        "dispatchables": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "object",
-                "properties": {
-                    "type": {"type": "string"},
-                    "desc": {"type": "object"},
-                    "executionFlags": {
-                        "type": "array",
-                        "items": {"enum": [*_FLAGS, *(f"DML_EXECUTION_FLAG_{name}" for name in _FLAGS)]},
-                    },
-                },
-                "required": ["type", "desc"],
-            },
-        },
-        "commands": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"type": {"enum": ["dispatch", "print"]}},
-                "required": ["type"],
-                "allOf": [
-                    _when(
-                        "dispatch",
-                        {
-                            "dispatchable": {"type": "string"},
-                            "bindings": {
-                                "type": "object",
-                                "additionalProperties": {
-                                    "oneOf": [*_BOUND["oneOf"], {"type": "array", "items": _BOUND}]
-                                },
-                            },
-                            "threadGroupCount": {"type": "array", "items": _COUNT, "minItems": 3, "maxItems": 3},
-                        },
-                        ["dispatchable", "bindings"],
-                    ),
-                    _when("print", {"resource": {"type": "string"}, "verbose": {"type": "boolean"}}, ["resource"]),
-                ],
-            },
-        },
-    },
-}
+PUBLISHED = json.loads(Path(__file__).with_name("dxdispatch.schema.json").read_text(encoding="utf-8"))
 
 
 def _accepted() -> dict[str, Any]:
-    schema = copy.deepcopy(PUBLISHED)
+    schema: dict[str, Any] = copy.deepcopy(PUBLISHED)
     resource = schema["properties"]["resources"]["additionalProperties"]
     from_file = {"type": "object", "properties": {"sourcePath": {"type": "string"}}, "required": ["sourcePath"]}
     resource["properties"]["initialValues"]["oneOf"].append(from_file)
     resource["required"] = ["initialValues"]
     command = schema["properties"]["commands"]["items"]
     command["properties"]["type"]["enum"].append("writeFile")
+    dimensions = {"type": "array", "items": {"type": "integer", "minimum": 0}}
+    fields = {"resource": {"type": "string"}, "targetPath": {"type": "string"}, "dimensions": dimensions}
     command["allOf"].append(
-        _when(
-            "writeFile",
-            {
-                "resource": {"type": "string"},
-                "targetPath": {"type": "string"},
-                "dimensions": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-            },
-            ["resource", "targetPath"],
-        )
+        {
+            "if": {"properties": {"type": {"const": "writeFile"}}},
+            "then": {"properties": fields, "required": ["resource", "targetPath"]},
+        }
     )
     return schema
 

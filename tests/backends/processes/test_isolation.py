@@ -13,15 +13,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import numpy as np
 import psutil
 import pytest
 from awful_backends import GUILTY
+from click.testing import Result
 from commands import certificate, invoke
 from five_operators import TileDesc
-from gate_runs import run_gate
 from places import SUPPORT
 
 from dml_conformance.backends.base import Binding, Execution, Unsupported, takes_batches
@@ -34,7 +35,6 @@ from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.backends.processes.losses import Loss, LossCause
 from dml_conformance.backends.processes.watchdog import WATCHDOG
-from dml_conformance.backends.processes.wire import describe, descriptor
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
@@ -73,8 +73,11 @@ def judged(backend: Any, cases: Sequence[Case] = CASES) -> list[Record]:
     return list(BatchJudge(Judge(backend, "some")).records(cases, Phase.SWEEP))
 
 
+Marked = Callable[[], list[psutil.Process]]
+
+
 @pytest.fixture
-def marked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[psutil.Process]]:
+def marked(monkeypatch: pytest.MonkeyPatch) -> Marked:
     """Finds the processes that were started since, by what they have inherited, wherever they have gone."""
     mark = os.urandom(8).hex()
     monkeypatch.setenv("TEST_OF_ISOLATION", mark)
@@ -100,16 +103,21 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 # --- the guilty case and its neighbours -------------------------------------------------------------------------------
 
-HUNG = Limits(2.0)
+
+HUNG, TIGHT = Limits(2.0), Limits(60, 300 << 20)
+
+
+def died(how: str, where: str = "execute") -> tuple[Verdict, str]:
+    return Verdict.CRASH, f"the backend's process died of {how} in {where}"
 
 
 @pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("name", "verdict", "reason", "limits"),
     [
-        ("Segfaults", Verdict.CRASH, "process died of SIGSEGV in execute: its last output: about to read", Limits()),
+        ("Segfaults", *died("SIGSEGV", "execute: its last output: about to read"), Limits()),
         ("Segfaults", Verdict.CRASH, "(segfault) < ", Limits()),
-        ("Aborts", Verdict.CRASH, "the backend's process died of SIGABRT in execute: its stack: ", Limits()),
+        ("Aborts", *died("SIGABRT", "execute: its stack: "), Limits()),
         ("Exits", Verdict.CRASH, "execute raised SystemExit: no more", Limits()),
         ("ExitsAtOnce", Verdict.CRASH, "the backend's process ended with code 0 in execute", Limits()),
         ("Interrupts", Verdict.CRASH, "execute raised KeyboardInterrupt", Limits()),
@@ -117,8 +125,8 @@ HUNG = Limits(2.0)
         ("Sleeps", Verdict.TIMEOUT, "took more than 2 s in execute and was ended: its stack: ", HUNG),
         ("Stops", Verdict.TIMEOUT, "took more than 2 s in execute and was ended", HUNG),
         ("Hangs", Verdict.TIMEOUT, "these were its last words; its stack: ", HUNG),
-        ("Hogs", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute and was ended", Limits(60, 300 << 20)),
-        ("HogsInAChild", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute", Limits(60, 300 << 20)),
+        ("Hogs", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute and was ended", TIGHT),
+        ("HogsInAChild", Verdict.CRASH, "beyond the memory limit of 300 MiB in execute", TIGHT),
         ("Babbles", Verdict.PASS, "", Limits()),
         ("ClosesPipes", Verdict.CRASH, "closed its connection in execute and was ended", Limits()),
         ("WritesRubbish", Verdict.CRASH, "sent what is no answer in execute and was ended", Limits()),
@@ -135,23 +143,18 @@ HUNG = Limits(2.0)
         ("RaisesUnspeakable", Verdict.CRASH, "execute raised Unspeakable: <Unspeakable, which", Limits()),
         ("Declines", Verdict.NOT_SUPPORTED, "not thirteen", Limits()),
         ("RunsOut", Verdict.CRASH, "execute raised MemoryError: none left", Limits()),
-        ("LeavesAChild", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
-        ("LeavesACopy", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
-        ("SilencesItself", Verdict.CRASH, "died of SIGSEGV in execute", Limits()),
-        ("DiesDeciding", Verdict.CRASH, "died of SIGABRT in validate", Limits()),
+        ("LeavesAChild", *died("SIGABRT"), Limits()),
+        ("LeavesACopy", *died("SIGABRT"), Limits()),
+        ("SilencesItself", *died("SIGSEGV"), Limits()),
+        ("DiesDeciding", *died("SIGABRT", "validate"), Limits()),
         ("AnswersRubbish", Verdict.CRASH, "validate returned ['yes'], not an Answer", Limits()),
-        ("DiesInABatch", Verdict.CRASH, "died of SIGABRT in execute_batch", Limits()),
-        ("DiesWithOthers", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
-        ("NeedsValidation", Verdict.CRASH, "died of SIGABRT in execute", Limits()),
+        ("DiesInABatch", *died("SIGABRT", "execute_batch"), Limits()),
+        ("DiesWithOthers", *died("SIGABRT"), Limits()),
+        ("NeedsValidation", *died("SIGABRT"), Limits()),
     ],
 )
 def test_the_guilty_case_is_blamed_and_its_neighbours_pass(
-    name: str,
-    verdict: Verdict,
-    reason: str,
-    limits: Limits,
-    isolated: Isolated,
-    marked: Callable[[], list[psutil.Process]],
+    name: str, verdict: Verdict, reason: str, limits: Limits, isolated: Isolated, marked: Marked
 ) -> None:
     backend = isolated(awful(name), limits)
     records = judged(backend)
@@ -182,6 +185,12 @@ def test_of_decisions_asked_for_ahead_the_one_that_costs_the_process_is_to_blame
     records = judged(backend)
     assert [record.verdict for record in records[:4]] == [Verdict.PASS] * 3 + [Verdict.CRASH]
     assert records[3].reason.endswith(ALONE)
+    # Who is blamed and never asked loses no loss.
+    backend = isolated(awful("DiesLater"))
+    questions = [(case.desc, case.level) for case in CASES]
+    backend.prefetch_decisions(questions)
+    backend.prefetch_decisions(questions[:1])
+    assert [loss.count for loss in backend.take_losses()] == [1]
 
 
 @pytest.mark.parametrize("name", ["DiesInThe300thDecision", "IsKilledInThe300thDecision"])
@@ -208,14 +217,6 @@ def test_a_decision_that_costs_the_process_is_told_of_when_its_turn_comes(name: 
     assert backend.validate(*questions[30]).accepted
 
 
-def test_who_is_blamed_and_never_asked_loses_no_loss(isolated: Isolated) -> None:
-    backend = isolated(awful("DiesLater"))
-    questions = [(case.desc, case.level) for case in CASES]
-    backend.prefetch_decisions(questions)
-    backend.prefetch_decisions(questions[:1])
-    assert [loss.count for loss in backend.take_losses()] == [1]
-
-
 @pytest.mark.parametrize(("name", "what"), [("IsKilledOnce", "execute"), ("IsKilledOnceInABatch", "execute_batch")])
 def test_what_was_killed_from_outside_is_asked_again(
     name: str, what: str, isolated: Isolated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -233,15 +234,6 @@ def test_each_decision_asked_for_ahead_may_take_its_time(isolated: Isolated) -> 
     backend.prefetch_decisions([(case.desc, case.level) for case in CASES])
     assert all(backend.validate(case.desc, case.level).accepted for case in CASES)
     assert backend.take_losses() == ()
-
-
-def test_what_a_process_that_is_gone_decided_is_decided_again_before_it_is_executed(isolated: Isolated) -> None:
-    backend = isolated(awful("NeedsValidation"))
-    backend.prefetch_decisions([(CASES[0].desc, LEVEL)])
-    with pytest.raises(ProcessLost):
-        execute(backend, CASES[2])
-    assert backend.validate(CASES[0].desc, LEVEL).accepted
-    execute(backend, CASES[0])
 
 
 GOOD = [numbered_case(7, operator, LEVEL, n) for operator in operators() for n in range(4)]
@@ -276,35 +268,17 @@ def test_a_backend_that_cannot_be_had_says_the_same(name: str) -> None:
     assert errors[0] == errors[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("DiesWhenMade", "the backend's process died of SIGABRT in start-up"),
-        ("ExitsWhenMade", "cannot be made: SystemExit: 3"),
-    ],
-)
-def test_a_backend_that_ends_its_process_when_it_is_made(name: str, told: str) -> None:
-    with pytest.raises(BackendError) as caught:
-        IsolatedBackend(awful(name))
-    assert told in str(caught.value)
+def test_a_backend_that_ends_its_process_when_it_is_made() -> None:
+    with pytest.raises(BackendError, match="the backend's process died of SIGABRT in start-up"):
+        IsolatedBackend(awful("DiesWhenMade"))
+    with pytest.raises(BackendError, match="cannot be made: SystemExit: 3"):
+        IsolatedBackend(awful("ExitsWhenMade"))
 
 
 def test_capabilities_and_methods_are_the_backends(isolated: Isolated) -> None:
     assert isolated("reference").capabilities() == load_backend("reference").capabilities()
     assert takes_batches(isolated(awful("Batches")))
     assert not takes_batches(isolated("reference"))
-
-
-def test_an_error_of_the_backends_is_one_here(isolated: Isolated) -> None:
-    for name, kind, told in (
-        ("Declines", Unsupported, "not thirteen"),
-        ("RunsOut", MemoryError, "none left"),
-        ("Talks", Exception, "why not"),
-    ):
-        with pytest.raises(kind) as caught:
-            execute(isolated(awful(name)), CASES[2])
-        assert str(caught.value).startswith(told)
-    assert type(caught.value).__name__ == "ValueError"
 
 
 def bound(source: Any, target: Any, offset: int = 0, size: int = 8) -> tuple[dict[str, Binding], dict[str, Binding]]:
@@ -315,25 +289,6 @@ def bound(source: Any, target: Any, offset: int = 0, size: int = 8) -> tuple[dic
 def execute(backend: Any, case: Case) -> None:
     size = 4 * case.desc.output_tensor.element_count  # type: ignore[attr-defined]
     backend.execute(case.desc, case.level, *bound(np.full(68, 7, np.uint8), np.full(size + 64, 7, np.uint8), 16, size))
-
-
-def test_a_descriptor_arrives_as_it_is() -> None:
-    descs = [numbered_case(3, operator, LEVEL, n).desc for operator in operators() for n in range(40)]
-    odd = TileDesc(TensorDesc(99, (1,)), None, (2**70, -1, "x"))  # type: ignore[arg-type]
-    for desc in [*descs, odd]:
-        again = descriptor(msgspec.msgpack.decode(msgspec.msgpack.encode(describe(desc)), type=type(describe(desc))))
-        assert again == desc or msgspec.msgpack.encode(again) == msgspec.msgpack.encode(desc)  # with a NaN
-        assert type(again) is type(desc)
-    assert any(None in (getattr(desc, field.attribute) for field in desc.fields if field.is_tensor) for desc in descs)
-    assert not describe(odd).operator
-    pickled = {desc.operator for desc in descs if not describe(desc).operator}
-    # Those that have others in them.
-    named = {
-        name
-        for name, spec in operators().items()
-        if any(field.kind.name in ("operator", "operator array") for field in spec.fields)
-    }
-    assert pickled == named
 
 
 def test_timing_is_done_where_the_backend_is(isolated: Isolated) -> None:
@@ -398,25 +353,26 @@ def test_an_interrupt_in_the_midst_leaves_a_backend_that_can_be_asked(isolated: 
     assert {record.verdict for record in judged(backend, [case_of(2)])} == {Verdict.PASS}
 
 
-@pytest.mark.parametrize("in_a_batch", [False, True])
-def test_a_new_process_decides_before_it_executes(in_a_batch: bool, isolated: Isolated) -> None:
+@pytest.mark.parametrize("how", ["alone", "in a batch", "asked ahead"])
+def test_a_new_process_decides_before_it_executes(how: str, isolated: Isolated) -> None:
+    """Also on what one decided that is gone."""
     backend = isolated(awful("NeedsValidation"))
-    backend.validate(CASES[0].desc, LEVEL)
+    asked_ahead = how == "asked ahead"
+    if asked_ahead:
+        backend.prefetch_decisions([(CASES[0].desc, LEVEL)])
+    else:
+        backend.validate(CASES[0].desc, LEVEL)
     with pytest.raises(ProcessLost):
         execute(backend, CASES[2])
+    if asked_ahead:
+        assert backend.validate(CASES[0].desc, LEVEL).accepted
     output = np.zeros(8, np.uint8)
     arguments = Execution(CASES[0].desc, LEVEL, *bound(np.ones(4, np.uint8), output))
-    if in_a_batch:
+    if how == "in a batch":
         backend.execute_batch([arguments])
     else:
         backend.execute(*arguments)
     assert output.tolist() == [1] * 8
-
-
-def test_closed_it_starts_anew(isolated: Isolated) -> None:
-    backend = isolated("reference")
-    backend.close()
-    assert {record.verdict for record in judged(backend)} == {Verdict.PASS}
 
 
 @pytest.mark.slow
@@ -458,25 +414,6 @@ def test_what_cannot_be_started_again_is_given_up(tmp_path: Path) -> None:
 # --- nothing is left behind -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_nothing_leaks_over_many_losses(isolated: Isolated, marked: Callable[[], list[psutil.Process]]) -> None:
-    backend = isolated(awful("DiesAlways"))
-
-    def lose() -> None:
-        with pytest.raises(ProcessLost):
-            execute(backend, CASES[2])
-
-    for _ in range(3):
-        lose()
-    before = open_files(), threading.active_count()
-    for _ in range(12):
-        lose()
-    assert (open_files(), threading.active_count()) == before
-    assert len(marked()) <= 2  # a process with its guard
-    backend.close()
-    wait_until(lambda: not marked())
-
-
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # that there are threads is the point of no test here
 def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
     backend = isolated("reference")
@@ -489,10 +426,6 @@ def test_a_copy_of_the_harness_ends_nothing_of_it(isolated: Isolated) -> None:
     assert os.waitpid(copy, 0)[1] == 0
     execute(backend, CASES[0])
     assert backend.tally.lost == 0
-
-
-def open_files() -> int:
-    return psutil.Process().num_fds()
 
 
 HARNESS = """
@@ -508,7 +441,7 @@ execute(backend, CASES[2])
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["Sleeps", "Stops", "HogsInAChild", "IgnoresItsEnd"])
-def test_no_process_survives_a_killed_harness(name: str, marked: Callable[[], list[psutil.Process]]) -> None:
+def test_no_process_survives_a_killed_harness(name: str, marked: Marked) -> None:
     folders = (str(SUPPORT), str(Path(__file__).parent))
     harness = subprocess.Popen([sys.executable, "-c", HARNESS, name, *folders], stdout=subprocess.PIPE)
     assert harness.stdout is not None
@@ -520,24 +453,12 @@ def test_no_process_survives_a_killed_harness(name: str, marked: Callable[[], li
     wait_until(lambda: not marked())
 
 
-class Looked:
-    """Is looked at."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.looks = 0
-        self.error = error
-
-    def look(self, elapsed: float) -> None:
-        self.looks += 1
-        if self.error is not None:
-            raise self.error
-
-
 def test_the_watchdog_goes_on_where_a_file_is_closed_before_its_eyes() -> None:
-    closed, other = Looked(ValueError("I/O operation on closed file")), Looked()
+    closed = Mock(**{"look.side_effect": ValueError("I/O operation on closed file")})
+    other = Mock()
     for subject in (closed, other):
         WATCHDOG.watch(subject)
-    wait_until(lambda: closed.looks > 3 and other.looks > 3)
+    wait_until(lambda: closed.look.call_count > 3 and other.look.call_count > 3)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
@@ -583,135 +504,44 @@ def test_in_a_batch_all_is_one_resource(isolated: Isolated) -> None:
     assert memory.sum() == 10 * (1 + sum(INNOCENT))
 
 
-def test_sizes_are_read() -> None:
-    for text, size in (
-        ("4GiB", 2**32),
-        ("1.5 gib", 3 * 2**29),
-        ("300MiB", 300 * 2**20),
-        ("1000", 1000),
-        ("1KiB", 1024),
+# --- the commands and the gate ----------------------------------------------------------------------------------------
+
+
+def test_replay_survives_a_crash_and_takes_limits() -> None:
+    def replay(name: str, *more: str) -> Result:
+        return invoke("replay", "--backend", name, *more)
+
+    cases = [json.dumps(case.to_json()) for case in CASES]
+    result = replay(awful("Declines"), "--time-limit", "30", "--memory-limit", "4GiB", cases[2])
+    assert result.exit_code == 0, result.output
+    result = replay(awful("Segfaults"), *cases)
+    assert result.exit_code == 1
+    assert result.output.count("SIGSEGV") == 1
+    for more, told in (
+        (["--time-limit", "0"], "--time-limit"),
+        (["--memory-limit", "4GB"], "expected an amount of memory such as 4GiB"),
+        (["--in-process", "--time-limit", "3"], "--in-process excludes"),
     ):
-        assert parse_size(text) == size
-    for text in ("", "4GB", "-1", "0", "GiB", "1e9", "nan", "4GiB and more"):
+        result = replay("reference", *more, cases[0])
+        assert (result.exit_code, told in result.output) == (2, True)
+    sizes = {"1.5 gib": 3 * 2**29, "300MiB": 300 * 2**20, "1000": 1000, "1KiB": 1024}
+    assert {text: parse_size(text) for text in sizes} == sizes
+    for text in ("", "-1", "0", "GiB", "1e9", "nan", "4GiB and more"):
         with pytest.raises(ValueError, match="such as 4GiB"):
             parse_size(text)
 
 
-# --- the commands and the gate ----------------------------------------------------------------------------------------
-
-
-def test_certify_comes_to_the_same_digest_in_process_and_not(tmp_path: Path) -> None:
-    digests = []
-    for n, more in enumerate(([], ["--in-process"])):
-        out = tmp_path / str(n)
-        arguments = ["--backend", awful("Batches"), "--operator", "GATHER", "--level", "3_0", "--budget", "quick"]
-        result = invoke("certify", *arguments, "--package", "--out", str(out), *more)
-        assert result.exit_code == 0, result.output
-        digests.append(certificate(out)["digests"]["results"])
-    assert digests[0] == digests[1]
-
-
-def test_replay_survives_a_crash() -> None:
-    arguments = ["--backend", awful("Declines"), "--time-limit", "30", "--memory-limit", "4GiB"]
-    result = invoke("replay", *arguments, json.dumps(CASES[2].to_json()))
-    assert result.exit_code == 0, result.output
-    cases = [json.dumps(case.to_json()) for case in CASES]
-    result = invoke("replay", "--backend", awful("Segfaults"), *cases)
-    assert result.exit_code == 1
-    assert result.output.count("SIGSEGV") == 1
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--time-limit", "0"], "--time-limit"),
-        (["--memory-limit", "4GB"], "expected an amount of memory such as 4GiB"),
-        (["--in-process", "--time-limit", "3"], "--in-process excludes"),
-    ],
-)
-def test_limits_that_mean_nothing(more: list[str], told: str) -> None:
-    result = invoke("replay", "--backend", "reference", *more, json.dumps(CASES[0].to_json()))
-    assert result.exit_code == 2
-    assert told in result.output
-
-
-def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_execution_may_take_longer(monkeypatch: pytest.MonkeyPatch, isolated: Isolated) -> None:
     """For each so many bytes of its memory as long again as any may take."""
     allowed: list[float | None] = []
-
-    def ask(self: IsolatedBackend, inquiry: Any) -> Any:
-        allowed.append(inquiry.seconds)
-        return original(self, inquiry)
-
-    original = IsolatedBackend._ask
-    monkeypatch.setattr(IsolatedBackend, "_ask", ask)
+    whole = IsolatedBackend._ask
+    monkeypatch.setattr(
+        IsolatedBackend, "_ask", lambda self, inquiry: allowed.append(inquiry.seconds) or whole(self, inquiry)
+    )
     monkeypatch.setattr("dml_conformance.backends.processes.backend.UNHURRIED_BYTES", 2**16)
-    backend = IsolatedBackend("reference", Limits(seconds=7))
-    try:
-        for size in (10, 2**17):
-            one = TensorDesc.of(DataType.UINT8, (1,))
-            desc = TileDesc(one, TensorDesc.of(DataType.UINT8, (size,)), (size,))
-            assert Judge(backend, "").judge(Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp")})).verdict == "pass"
-    finally:
-        backend.close()
+    backend = isolated("reference", Limits(seconds=7))
+    for size in (10, 2**17):
+        one = TensorDesc.of(DataType.UINT8, (1,))
+        desc = TileDesc(one, TensorDesc.of(DataType.UINT8, (size,)), (size,))
+        assert Judge(backend, "").judge(Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp")})).verdict == "pass"
     assert {7.0, 21.0} <= set(allowed)
-
-
-def test_the_gate_survives_a_crash(pytester: pytest.Pytester, marked: Callable[[], list[psutil.Process]]) -> None:
-    scope = ("--dml-level", "1_0", "--dml-examples", "2", "--dml-operator", "TILE", "-k", "TILE.values or TILE.repeats")
-    result = run_gate(pytester, *scope, "--dml-backend", awful("DiesOfLarge"))
-    outcomes = result.parseoutcomes()
-    assert outcomes["failed"] == 1
-    assert outcomes["passed"] >= 1
-    result.stdout.fnmatch_lines(["*the backend's process died of SIGABRT in execute*"])
-    wait_until(lambda: not marked())
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--dml-time-limit", "-1"], "--dml-time-limit: expected seconds"),
-        (["--dml-memory-limit", "much"], "--dml-memory-limit: expected an amount"),
-        (["--dml-in-process", "--dml-memory-limit", "1GiB"], "--dml-in-process excludes"),
-    ],
-)
-def test_limits_of_the_gate_that_mean_nothing(more: list[str], told: str, pytester: pytest.Pytester) -> None:
-    result = run_gate(pytester, "--dml-backend", "reference", *more)
-    assert result.ret is pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{told}*"])
-
-
-SUITE = """
-import os
-from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance import ConformanceSuite
-
-class Mine(ReferenceBackend):
-    def execute(self, *arguments):
-        assert (os.getpid() != {harness}) is {isolated}
-        super().execute(*arguments)
-
-def make():
-    class Hidden(Mine):
-        pass
-    return Hidden
-
-class TestMine(ConformanceSuite):
-    backend = {backend}
-    operators = ("TILE",)
-    levels = ("1_0",)
-    examples = 1
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("backend", "is_isolated", "more"),
-    [("Mine", True, []), ("Mine", False, ["--dml-in-process"]), ("Mine()", False, []), ("make()", False, [])],
-)
-def test_a_class_that_a_file_has_is_isolated(
-    backend: str, is_isolated: bool, more: list[str], pytester: pytest.Pytester
-) -> None:
-    pytester.makepyfile(SUITE.format(harness=os.getpid(), isolated=is_isolated, backend=backend))
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "EXECUTION.strides", *more)
-    result.assert_outcomes(passed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +13,6 @@ from uuid import uuid4
 
 import msgspec
 import pytest
-from click.testing import Result
 from commands import invoke, records_of
 from gate_runs import run_gate
 from package_support import changed, edit, forge, make, told, verified
@@ -62,13 +62,9 @@ def times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], No
     return set_times
 
 
-def certify(name: str, *more: str, scope: tuple[str, ...] = QUICK) -> Result:
-    return invoke("certify", "--backend", awful(name), *scope, "--out", "out", *more)
-
-
-def certified(code: int, name: str, *more: str, **how: Any) -> tuple[str, dict[str, Any]]:
+def certified(code: int, name: str, *more: str, scope: tuple[str, ...] = QUICK) -> tuple[str, dict[str, Any]]:
     """What a run that ends with an exit code prints, and its certificate."""
-    result = certify(name, *more, **how)
+    result = invoke("certify", "--backend", awful(name), *scope, "--out", "out", *more)
     assert result.exit_code == code, result.output
     return result.output, certificate()
 
@@ -96,10 +92,11 @@ WAYS = [
     ("KillsItsGroupInThe40thExecution", "killed", "SIGKILL in execute", QUICK),
     ("LeaksDeciding", "memory limit", "memory limit of 300 MiB in validate", LEVELS),
 ]
+each_number = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 
 
 @pytest.mark.few(2, 5)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+@each_number
 @pytest.mark.parametrize(("name", "cause", "how", "scope"), WAYS, ids=[way[0] for way in WAYS])
 def test_a_backend_that_keeps_losing_its_process_is_not_certified(
     name: str, cause: str, how: str, scope: tuple[str, ...], workers: tuple[str, ...], here: Path
@@ -113,33 +110,22 @@ def test_a_backend_that_keeps_losing_its_process_is_not_certified(
     assert f"({found['lost']['count']} {cause})" in output.splitlines()[-2]
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+@each_number
 def test_a_few_that_are_killed_are_forgiven_and_told(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
+    """More than a few are a crash of the case at hand."""
     times(MOST_FORGIVEN)
     output, found = certified(0, "IsKilledOnce", *workers)
     assert (found["outcome"], found["counts"]["crash"]) == ("conformant", 0)
     assert (found["lost"]["count"], found["lost"]["forgiven"]) == (MOST_FORGIVEN, MOST_FORGIVEN)
-    told = (
-        f"{MOST_FORGIVEN} of its processes were lost ({MOST_FORGIVEN} killed): no case is blamed for {MOST_FORGIVEN}."
-    )
+    told = "3 of its processes were lost (3 killed): no case is blamed for 3."
     assert output.splitlines()[-2].endswith(told)
-
-
-def test_more_than_a_few_are_a_crash_of_the_case_at_hand(here: Path, times: Callable[[int], None]) -> None:
     times(MOST_FORGIVEN + 2)
-    _, found = certified(1, "IsKilledOnce")
+    _, found = certified(1, "IsKilledOnce", *workers, "--replace")
     assert found["counts"]["crash"] >= 1
     first = next(record for record in records_of(Path("out")) if record.verdict is Verdict.CRASH)
     assert "no more than 3 are put down to the machine" in first.reason
-
-
-def test_a_sound_backend_has_none(here: Path) -> None:
-    assert certify("Batches").exit_code == 0
-    found = certificate()
-    assert found["lost"] == {"count": 0, "forgiven": 0, "ways": []}
-    assert found["repeated"] == {"failed_again": 0, "did_not_fail": 0, "not_repeated": 0}
 
 
 # --- packages and runs that are resumed -------------------------------------------------------------------------------
@@ -150,16 +136,14 @@ def test_a_sound_backend_has_none(here: Path) -> None:
 def test_a_package_with_losses_verifies_and_without_them_does_not(
     name: str, scope: tuple[str, ...], here: Path
 ) -> None:
-    assert certify(name, "--package", scope=scope).exit_code == 1
-
+    certified(1, name, "--package", scope=scope)
     good = invoke("verify", "out")
     assert "out: verifies" in good.output, good.output
     assert "of its processes were lost" in good.output
 
     def without(content: bytes) -> bytes:
-        found = json.loads(content)
-        found["lost"] = {"count": 0, "forgiven": 0, "ways": []}
-        return Certificate.from_json(json.dumps(found)).to_json()
+        nothing = {"lost": {"count": 0, "forgiven": 0, "ways": []}}
+        return Certificate.from_json(json.dumps(json.loads(content) | nothing)).to_json()
 
     forged = verified(changed(Path("out"), Path("forged"), CERTIFICATE, without))
     assert not forged.verifies
@@ -190,21 +174,20 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
 ) -> None:
     """The first part is forgiven so many that the second is blamed."""
     times(MOST_FORGIVEN)
-    whole = TaskJudge.records
-    units: list[str] = []
+    whole, units = TaskJudge.records, itertools.count(1)
 
     def interrupted(self: TaskJudge, unit: Any) -> Iterator[Record]:
-        units.append(unit.name)
-        if len(units) == 14:
+        if next(units) == 14:
             raise KeyboardInterrupt
         return whole(self, unit)
 
-    monkeypatch.setattr(TaskJudge, "records", interrupted)
-    monkeypatch.setattr("dml_conformance.reports.store.results.COMMIT_SECONDS", 0.0)
-    assert certify("IsKilledOnce").exit_code not in (0, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(TaskJudge, "records", interrupted)
+        patch.setattr("dml_conformance.reports.store.results.COMMIT_SECONDS", 0.0)
+        result = invoke("certify", "--backend", awful("IsKilledOnce"), *QUICK, "--out", "out")
+    assert result.exit_code == 3
     assert not list((here / "times").iterdir())
     times(1)
-    monkeypatch.setattr(TaskJudge, "records", whole)
     _, found = certified(1, "IsKilledOnce", "--resume")
     assert found["lost"]["count"] == MOST_FORGIVEN + 1
     assert (found["counts"]["crash"], found["lost"]["forgiven"]) == (1, MOST_FORGIVEN)
@@ -214,7 +197,7 @@ def test_a_run_that_is_resumed_keeps_what_was_lost_before(
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+@each_number
 def test_what_fails_again_and_what_does_not_are_told_apart(
     workers: tuple[str, ...], here: Path, times: Callable[[int], None]
 ) -> None:
@@ -229,35 +212,32 @@ def test_what_fails_again_and_what_does_not_are_told_apart(
 
 @pytest.mark.slow
 def test_only_so_many_of_a_rule_are_repeated(here: Path) -> None:
+    """And in this process none."""
     _, found = certified(1, "IsWrong")
     rules = {failure["rule"] for failure in found["failures"]}
     failed = [record for record in records_of(Path("out")) if record.verdict is Verdict.FAIL]
     repeated = MOST_REPEATED * len(rules) + sum(record.phase is Phase.SEARCH for record in failed)
-    assert found["repeated"]["failed_again"] == repeated > MOST_REPEATED * len(rules)
-    assert found["repeated"]["not_repeated"] == len(failed) - repeated > 0
-    assert found["repeated"]["did_not_fail"] == 0
+    others = len(failed) - repeated
+    assert repeated > MOST_REPEATED * len(rules)
+    assert others > 0
+    assert found["repeated"] == {"failed_again": repeated, "did_not_fail": 0, "not_repeated": others}
     assert found["lost"]["count"] == 0
     assert [record.repeated for record in failed[:MOST_REPEATED]] == [Repeated.FAILED_AGAIN] * MOST_REPEATED
+    _, found = certified(1, "IsWrong", "--in-process", "--replace")
+    assert not any(found["repeated"].values())
 
 
-def test_a_repetition_has_a_process_of_its_own(
-    isolated: Isolated,
-) -> None:
+def test_a_repetition_has_a_process_of_its_own(isolated: Isolated) -> None:
     backend = isolated(awful("KillsInThe40thExecution"))
     judge = Judge(backend, "mine")
     for _ in range(30):
         judge.backend.validate(case_of(2).desc, case_of(2).level)
     with backend.in_a_new_process():
         assert judge.judge(CASES[0]).verdict is Verdict.PASS
-        pid = backend._process
-    assert backend._process is not pid
+        own = backend._process
+    assert backend._process is not own
     assert backend.take_losses() == ()
     assert judge.judge(CASES[0]).verdict is Verdict.PASS
-
-
-def test_in_process_nothing_is_repeated(here: Path) -> None:
-    assert certify("IsWrong", "--in-process").exit_code == 1
-    assert not any(certificate()["repeated"].values())
 
 
 # --- the gate and sweeps ----------------------------------------------------------------------------------------------
@@ -266,53 +246,34 @@ GATE = ("--dml-level", "1_0", "--dml-operator", "TILE", "--dml-backend")
 
 
 @pytest.mark.few(0, 2)
-@pytest.mark.parametrize(("name", "cause"), [way[:2] for way in WAYS[::2]], ids=[way[0] for way in WAYS[::2]])
+@pytest.mark.parametrize(
+    ("name", "limit"), [("DiesInThe300thDecision", ()), ("LeaksDeciding", ("--dml-memory-limit", "300MiB"))]
+)
 def test_the_gate_fails_a_backend_that_keeps_losing_its_process(
-    name: str, cause: str, pytester: pytest.Pytester
+    name: str, limit: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
-    limit = ("--dml-memory-limit", "300MiB") if cause == "memory limit" else ()
     result = run_gate(pytester, *GATE, awful(name), *limit, "--dml-examples", "20")
     assert result.ret is pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*processes of the backend were lost*", "*no case is blamed for*"])
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize("more", [("-n", "2"), ()], ids=["xdist", "alone"])
 def test_the_gate_forgives_a_few_and_tells_of_them(
     more: tuple[str, ...], pytester: pytest.Pytester, times: Callable[[int], None]
 ) -> None:
-    times(MOST_FORGIVEN)
-    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), *more, "--dml-examples", "2")
-    assert result.ret is pytest.ExitCode.OK
-    result.stdout.fnmatch_lines([f"*{MOST_FORGIVEN} processes of the backend were lost*", "*no case is blamed for 3"])
-
-
-@pytest.mark.slow
-def test_losses_of_all_processes_of_the_tests_count_together(
-    pytester: pytest.Pytester, times: Callable[[int], None]
-) -> None:
-    times(MOST_FORGIVEN + 1)
-    result = run_gate(pytester, *GATE, awful("IsKilledOnce"), "-n", "2", "--dml-examples", "2")
-    assert result.ret is pytest.ExitCode.TESTS_FAILED
+    """Those of all processes of the tests count together."""
+    for count, code in ((MOST_FORGIVEN, pytest.ExitCode.OK), (MOST_FORGIVEN + 1, pytest.ExitCode.TESTS_FAILED)):
+        times(count)
+        result = run_gate(pytester, *GATE, awful("IsKilledOnce"), *more, "--dml-examples", "2")
+        assert result.ret is code
+        result.stdout.fnmatch_lines([f"*{count} processes of the backend were lost*", "*no case is blamed for 3*"])
 
 
 def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester, times: Callable[[int], None]) -> None:
     times(1)
     result = run_gate(pytester, *GATE, awful("IsWrongOnce"), "--dml-examples", "0", "-k", "TILE.values")
     result.stdout.fnmatch_lines(["*; repeated in a new process it did not fail again"])
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["KillsInThe40thExecution", "KillsItsGroupInThe40thExecution"])
-def test_a_sweep_tells_of_them_too(name: str, here: Path) -> None:
-    corpus = ["generate", "--cases", "600", "--operator", "TILE", "--level", "6_4", "-o", "corpus.jsonl"]
-    assert invoke(*corpus).exit_code == 0
-    result = invoke("run", "corpus.jsonl", "--backend", awful(name), "--workers", "2", "--out", "out")
-    assert result.exit_code == 1, result.output
-    found = certificate()
-    assert found["lost"]["count"] > MOST_FORGIVEN
-    assert found["counts"]["crash"] >= 1
-    assert f"({found['lost']['count']} killed)" in result.output
 
 
 # --- whose doing it was -----------------------------------------------------------------------------------------------
@@ -333,46 +294,47 @@ def summary_of(*records: Record, ending: Ending | None = None) -> Summary:
     return summary
 
 
-def test_the_count_alone_makes_a_backend_not_conformant() -> None:
-    few, many = summary_of(record_with(3)), summary_of(record_with(4))
-    assert (few.conformance, many.conformance) == (Conformance.CONFORMANT, Conformance.NOT_CONFORMANT)
-    assert "3 of its processes were lost (3 killed): no case is blamed for 3." in few.headline()
-    assert "does not keep its process alive" in many.headline()
-    ended = Ending("2025-03-04T09:31:12Z", lost=(Loss(LossCause.SIGNAL, "died of SIGSEGV in time_execution", 4),))
-    assert summary_of(ending=ended).conformance is Conformance.NOT_CONFORMANT
-
-
-@pytest.mark.parametrize("verdict", [Verdict.CRASH, Verdict.TIMEOUT])
-def test_what_a_verdict_accounts_for_is_not_counted_against_the_backend_twice(verdict: Verdict) -> None:
-    waived = summary_of(record_with(9, Verdict.WAIVED, waived=str(verdict)))
-    assert (waived.conformance, waived.forgiven) == (Conformance.CONFORMANT, 0)
-    assert waived.lost.total() == 9
-    assert summary_of(record_with(9, Verdict.WAIVED, waived="fail")).conformance is Conformance.NOT_CONFORMANT
-
-
-def test_what_the_machine_does_is_no_fault_of_the_backend() -> None:
-    together = summary_of(record_with(9, cause=LossCause.TIME_LIMIT_TOGETHER))
-    assert together.conformance is Conformance.CONFORMANT
-    assert "9 of its processes were lost (9 time limit of many together)" in together.headline()
-    assert summary_of(record_with(3, cause=LossCause.OOM_KILLER)).conformance is Conformance.CONFORMANT
-    killed = summary_of(record_with(4, cause=LossCause.OOM_KILLER))
-    assert killed.conformance is Conformance.INCOMPLETE
-    assert "OOM killer ended 4 processes" in killed.why_incomplete()[0]
+CONFORMANT, NOT = Conformance.CONFORMANT, Conformance.NOT_CONFORMANT
+ENDED = Ending("2025-03-04T09:31:12Z", lost=(Loss(LossCause.SIGNAL, "died of SIGSEGV in time_execution", 4),))
 
 
 @pytest.mark.parametrize(
-    ("cause", "is_regular", "from_outside"),
+    ("summary", "conformance", "told"),
     [
+        (summary_of(record_with(3)), CONFORMANT, "3 of its processes were lost (3 killed): no case is blamed for 3."),
+        (summary_of(record_with(4)), NOT, "does not keep its process alive"),
+        (summary_of(ending=ENDED), NOT, ""),
+        # What a verdict accounts for is not counted against the backend twice.
+        (summary_of(record_with(9, Verdict.WAIVED, waived="crash")), CONFORMANT, ""),
+        (summary_of(record_with(9, Verdict.WAIVED, waived="timeout")), CONFORMANT, ""),
+        (summary_of(record_with(9, Verdict.WAIVED, waived="fail")), NOT, ""),
+        # What the machine does is no fault of the backend.
+        (
+            summary_of(record_with(9, cause=LossCause.TIME_LIMIT_TOGETHER)),
+            CONFORMANT,
+            "9 of its processes were lost (9 time limit of many together)",
+        ),
+        (summary_of(record_with(3, cause=LossCause.OOM_KILLER)), CONFORMANT, ""),
+        (summary_of(record_with(4, cause=LossCause.OOM_KILLER)), Conformance.INCOMPLETE, ""),
+    ],
+)
+def test_the_count_alone_makes_a_backend_not_conformant(summary: Summary, conformance: Conformance, told: str) -> None:
+    assert summary.conformance is conformance
+    assert told in summary.headline()
+    if conformance is Conformance.INCOMPLETE:
+        assert "OOM killer ended 4 processes" in summary.why_incomplete()[0]
+
+
+def test_a_machine_kills_not_twice_at_the_same_decision() -> None:
+    for cause, is_regular, from_outside in (
         (LossCause.KILLED, False, True),
         (LossCause.KILLED, True, False),
         (LossCause.OOM_KILLER, True, True),
         (LossCause.SIGNAL, False, False),
-    ],
-)
-def test_a_machine_kills_not_twice_at_the_same_decision(cause: LossCause, is_regular: bool, from_outside: bool) -> None:
-    lost = ProcessLost("it died", cause)
-    lost.is_regular = is_regular
-    assert lost.from_outside is from_outside
+    ):
+        lost = ProcessLost("it died", cause)
+        lost.is_regular = is_regular
+        assert lost.from_outside is from_outside
 
 
 def test_blame_is_the_same_where_a_run_is_given_again() -> None:
@@ -388,30 +350,30 @@ def test_blame_is_the_same_where_a_run_is_given_again() -> None:
 
 def test_losses_wait_for_a_case_that_was_asked(isolated: Isolated) -> None:
     backend = isolated(awful("Batches"))
-    backend._lost.append(KILLED)
     unasked = plain(Verdict.NOT_SUPPORTED, answered="")
-    given = list(with_losses(iter([unasked, plain(), plain()]), backend))
-    assert [record.lost for record in given] == [(), (KILLED,), ()]
-    backend._lost.append(KILLED)
-    assert [record.lost for record in with_losses(iter([unasked]), backend)] == [(KILLED,)]
-    backend._lost += [KILLED, KILLED]
-    last = list(with_losses(iter([plain(), plain()]), backend, in_the_end=True))
-    assert [record.lost for record in last] == [(), (Loss(KILLED.cause, KILLED.how, 2),)]
+    for records, in_the_end, expected in (
+        ([unasked, plain(), plain()], False, [0, 1, 0]),
+        ([unasked], False, [1]),
+        ([plain(), plain()], True, [0, 1]),
+    ):
+        backend._lost.append(KILLED)
+        given = with_losses(iter(records), backend, in_the_end=in_the_end)
+        assert [record.lost for record in given] == [(KILLED,) * count for count in expected]
 
-
-def test_what_is_lost_where_a_backend_is_given_up_is_told(isolated: Isolated) -> None:
-    backend = isolated(awful("Batches"))
-
-    def records() -> Iterator[Record]:
+    def given_up() -> Iterator[Record]:
         yield plain()
         backend._lost.append(KILLED)
         raise GivenUp("it is too much")
 
-    given = with_losses(records(), backend)
+    given = with_losses(given_up(), backend)
     assert next(given) == plain()
     with pytest.raises(GivenUp) as caught:
         next(given)
     assert caught.value.lost == (KILLED,)
+    # What was timed in a process that is gone is let go of with it.
+    for _ in range(2):
+        assert len(backend.time_copy(64, 2)) == 2
+        backend.close()
 
 
 @pytest.mark.parametrize(
@@ -441,11 +403,3 @@ def test_what_the_oom_killer_did_is_told_apart(groups: str, file: str, tmp_path:
     counting.unlink()
     assert cause_of(-9, kills) is LossCause.KILLED
     assert cause_of(-9, OomKills(7, tmp_path / "nowhere")) is LossCause.KILLED
-
-
-def test_after_a_loss_it_goes_on_timing(isolated: Callable[..., IsolatedBackend]) -> None:
-    """What was timed in the process that is gone is let go of with it."""
-    backend = isolated("reference")
-    assert len(backend.time_copy(64, 2)) == 2
-    backend.close()
-    assert len(backend.time_copy(64, 2)) == 2

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from backend_files import write_backend
 from commands import certificate, invoke, without_times
 
-from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
+from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.levels import Level
@@ -33,22 +31,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where results are: `whole`, and of each shard `run-1` or `made-1`, by who divided the corpus."""
     here = tmp_path_factory.mktemp("shards")
     write_backend(here, LAX, file="wrong.py")
-    corpus(here / "whole.jsonl")
-    judged(here, "whole", "whole.jsonl")
+    for name, shard in (("whole", WHOLE), *((str(n), Shard(n, 3)) for n in (1, 2, 3))):
+        write_corpus(here / f"{name}.jsonl", corpus_lines(Header.of(CASES, 0, ["TILE"], [Level.L6_4], shard)))
+    judged(here, "whole", here / "whole.jsonl")
     for number in (1, 2, 3):
-        judged(here, f"run-{number}", "whole.jsonl", "--shard", f"{number}/3")
-        corpus(here / f"{number}.jsonl", shard=Shard(number, 3))
-        judged(here, f"made-{number}", f"{number}.jsonl")
+        judged(here, f"run-{number}", here / "whole.jsonl", "--shard", f"{number}/3")
+        judged(here, f"made-{number}", here / f"{number}.jsonl")
     return here
 
 
-def corpus(path: Path, cases: int = CASES, seed: int = 0, **more: Any) -> None:
-    write_corpus(path, corpus_lines(Header.of(cases, seed, ["TILE"], [Level.L6_4], **more)))
-
-
-def judged(here: Path, out: str, file: str, *more: str, backend: str = "") -> None:
-    name = backend or f"{here / 'wrong.py'}:Mine"
-    result = invoke("run", here / file, "--in-process", "--backend", name, "--out", here / out, *more)
+def judged(here: Path, out: str, *arguments: object) -> None:
+    backend = () if "--backend" in arguments else ("--backend", f"{here / 'wrong.py'}:Mine")
+    result = invoke("run", "--in-process", *backend, "--out", here / out, *arguments)
     assert result.exit_code in (0, 1), result.output
 
 
@@ -90,70 +84,44 @@ def test_a_shard_that_is_missing_or_there_twice_is_told(folder: Path) -> None:
     assert told(folder, "run-1", "whole") == "whole: expected a shard of 3, as run-1 is one; found 1/1"
 
 
-def of_another_seed(here: Path) -> None:
-    corpus(here / "seed.jsonl", seed=1, shard=Shard(2, 3))
-    judged(here, "other", "seed.jsonl")
-
-
-def of_another_backend(here: Path) -> None:
-    judged(here, "other", "2.jsonl", backend="torch:cpu")
-
-
-def of_another_repeat(here: Path) -> None:
-    judged(here, "other", "2.jsonl", "--repeat", "3")
-
-
-def of_another_length(here: Path) -> None:
-    corpus(here / "short.jsonl", CASES - 3, shard=Shard(2, 3))
-    judged(here, "other", "short.jsonl")
-
-
-def of_a_shard_of_a_shard(here: Path) -> None:
-    judged(here, "other", "2.jsonl", "--shard", "1/2")
-
-
-def of_two_corpora(here: Path) -> None:
-    corpus(here / "second.jsonl", 20, seed=3, shard=Shard(2, 3))
-    judged(here, "other", "2.jsonl", str(here / "second.jsonl"))
-
-
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("corpora", "more", "words"),
     [
-        (of_another_seed, "other: seed: expected 0, as made-1 has it; found 1"),
-        (of_another_backend, "other: backend.name: expected 'reference', as made-1 has it; found 'torch:cpu'"),
-        (of_another_repeat, "other: repeat: expected 2, as made-1 has it; found 3"),
-        (of_another_length, "made-1: expected 20 of 60 cases, as shard 1/3 has; found 21"),
-        (of_a_shard_of_a_shard, "other: expected a shard of 3, as made-1 is one; found 1/2"),
-        (of_two_corpora, "made-1: expected 23 of 68 cases, as shard 1/3 has; found 21"),
+        ([(CASES, 1)], (), "other: seed: expected 0, as made-1 has it; found 1"),
+        (
+            [],
+            ("--backend", "torch:cpu"),
+            "other: backend.name: expected 'reference', as made-1 has it; found 'torch:cpu'",
+        ),
+        ([], ("--repeat", "3"), "other: repeat: expected 2, as made-1 has it; found 3"),
+        ([(CASES - 3, 0)], (), "made-1: expected 20 of 60 cases, as shard 1/3 has; found 21"),
+        ([], ("--shard", "1/2"), "other: expected a shard of 3, as made-1 is one; found 1/2"),
+        ([(CASES, 0), (20, 3)], (), "made-1: expected 23 of 68 cases, as shard 1/3 has; found 21"),
     ],
 )
-def test_a_shard_of_something_else_is_told(folder: Path, make: Callable[[Path], None], words: str) -> None:
+def test_a_shard_of_something_else_is_told(
+    folder: Path, corpora: list[tuple[int, int]], more: tuple[str, ...], words: str
+) -> None:
     shutil.rmtree(folder / "other", ignore_errors=True)
-    make(folder)
+    files = []
+    for cases, seed in corpora or [(CASES, 0)]:
+        files.append(folder / f"other-{cases}-{seed}.jsonl")
+        write_corpus(files[-1], corpus_lines(Header.of(cases, seed, ["TILE"], [Level.L6_4], Shard(2, 3))), replace=True)
+    judged(folder, "other", *files, *more)
     assert told(folder, "made-1", "other", "made-3") == words
 
 
-def test_cases_that_are_not_the_shards_own_are_told(folder: Path) -> None:
-    """As many as there should be, and others."""
+def test_what_is_no_shard_is_told(folder: Path) -> None:
+    """Cases that are not the shard's own, though as many as there should be; a campaign; no results at all."""
     shutil.copytree(folder / "made-2", folder / "forged")
     with sqlite3.connect(folder / "forged" / "results.sqlite") as connection:
         connection.execute("UPDATE record SET digest = zeroblob(32) WHERE id = (SELECT min(id) FROM record)")
     connection.close()
-    words = told(folder, "made-1", "forged", "made-3")
-    assert re.fullmatch(
-        r"forged: expected case \w{64} first, as shard 2/3 of one corpus of seed 0 has it; found 0{64}", words
-    )
-
-
-def test_results_of_certify_are_no_shard(folder: Path) -> None:
+    first = r"forged: expected case \w{64} first, as shard 2/3 of one corpus of seed 0 has it; found 0{64}"
+    assert re.fullmatch(first, told(folder, "made-1", "forged", "made-3"))
     scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--in-process")
     result = invoke("certify", "--backend", "reference", *scope, "--out", folder / "certified")
     assert result.exit_code == 0, result.output
-    assert told(folder, "certified") == (
-        "certified: expected results of 'dml-conformance run'; found those of a campaign of budget 'quick'"
-    )
-
-
-def test_what_is_no_results_file_is_told(folder: Path) -> None:
+    words = "certified: expected results of 'dml-conformance run'; found those of a campaign of budget 'quick'"
+    assert told(folder, "certified") == words
     assert told(folder, "wrong.py", "run-1").startswith("wrong.py: ")

@@ -19,18 +19,12 @@ def execute(self, desc, level, inputs, outputs):
         arguments, results = inputs["input_tensor"].view.view("u2"), outputs["output_tensor"].view.view("u2")
         results[arguments == 0x3C01] += 40
 """
-REFUSAL = """
-def validate(self, desc, level):
-    return Answer(desc.input_tensor.data_type.size == 4, "no FLOAT16")
-"""
-NOTHING = """
-def validate(self, desc, level):
-    return Answer(False)
-"""
 
 
 def test_a_table_says_what_was_measured() -> None:
-    result = invoke("accuracy", "--backend", "reference", "--operator", EXP, "--per-binade", "16")
+    """And errors by argument where they are asked for."""
+    measured = ("accuracy", "--backend", "reference", "--operator", EXP, "--per-binade", "16")
+    result = invoke(*measured)
     assert (result.exit_code, result.stderr) == (0, "")
     header, of_32_bits, of_16_bits, empty, about, unit, total = result.stdout.splitlines()
     assert header.split() == ["operator", "type", "tried", "wrong", "error", "at", "99.9%", "of", "bound"]
@@ -41,23 +35,50 @@ def test_a_table_says_what_was_measured() -> None:
     assert unit == "errors in units in the last place, held to the tolerance directml"
     assert total == "73,728 results, 0 wrong"
     assert max(map(len, result.stdout.splitlines())) <= 100
+    table = invoke(*measured, "--binades").stdout
+    assert f"{EXP} FLOAT32 by argument:" in table
+    names, *lines = table.partition(f"{EXP} FLOAT16 by argument:\n")[2].split("\n\n")[0].splitlines()
+    assert names.split() == ["from", "to", "error", "of", "bound"]
+    assert [float(line.split()[0]) for line in lines] == sorted(float(line.split()[0]) for line in lines)
 
 
-def test_errors_by_argument_are_shown_where_asked_for() -> None:
-    result = invoke("accuracy", "--backend", "reference", "--operator", EXP, "--per-binade", "16", "--binades")
-    assert f"{EXP} FLOAT32 by argument:" in result.stdout
-    lines = result.stdout.partition(f"{EXP} FLOAT16 by argument:")[2].split("\n\n")[0].splitlines()
-    assert lines[1].split() == ["from", "to", "error", "of", "bound"]
-    assert [float(line.split()[0]) for line in lines[2:]] == sorted(float(line.split()[0]) for line in lines[2:])
+REFUSES = "def validate(self, desc, level):\n    return Answer({}, 'no FLOAT16')"
+FAILS = "def execute(self, *what):\n    raise RuntimeError('lost')"
 
 
-def test_what_is_wrong_is_shown(tmp_path: Path) -> None:
-    name = write_backend(tmp_path, FAULT)
-    result = invoke("accuracy", "--backend", name, "--operator", EXP, "--per-binade", "1")
-    assert result.exit_code == 1
-    assert f"{EXP} FLOAT16, the farthest of 1 that are wrong:" in result.stdout
-    assert "1.00097656  2.72070312 to 2.72265625  2.79882812" in result.stdout
-    assert "66,048 results, 1 wrong" in result.stdout
+@pytest.mark.parametrize(
+    ("methods", "code", "printed", "told"),
+    [
+        (
+            FAULT,
+            1,
+            (
+                f"{EXP} FLOAT16, the farthest of 1 that are wrong:",
+                "1.00097656  2.72070312 to 2.72265625  2.79882812",
+                "66,048 results, 1 wrong",
+            ),
+            "",
+        ),
+        (
+            REFUSES.format("desc.input_tensor.data_type.size == 4"),
+            0,
+            (" FLOAT32 ",),
+            f"left out: {EXP}: the backend refuses FLOAT16: no FLOAT16",
+        ),
+        (REFUSES.format(False), 2, (), "does none of what was asked for"),
+        (FAILS, 3, (), f"dml-conformance: {EXP}: the backend fails: RuntimeError: lost\n"),
+    ],
+    ids=["wrong", "refuses a type", "refuses everything", "fails"],
+)
+def test_what_is_wrong_or_refused_is_shown(
+    methods: str, code: int, printed: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    result = invoke("accuracy", "--backend", write_backend(tmp_path, methods), "--operator", EXP, "--per-binade", "1")
+    assert result.exit_code == code, result.output
+    assert all(words in result.stdout for words in printed)
+    assert told in result.stderr
+    assert bool(printed) is bool(result.stdout)
+    assert ("FLOAT16" in result.stdout) is (code == 1)
 
 
 def test_json_has_it_all(tmp_path: Path) -> None:
@@ -85,17 +106,6 @@ def test_json_has_it_all(tmp_path: Path) -> None:
     assert one["used"] == max(row["used"] for row in one["binades"])
     assert found["results"][2]["bound"] == "exact"
     assert found["results"][2]["binades"][0]["from"] == "-inf"
-
-
-def test_what_the_backend_refuses_is_left_out(tmp_path: Path) -> None:
-    chosen = ("--operator", EXP, "--per-binade", "1")
-    result = invoke("accuracy", "--backend", write_backend(tmp_path, REFUSAL), *chosen)
-    assert result.exit_code == 0
-    assert f"left out: {EXP}: the backend refuses FLOAT16: no FLOAT16" in result.stderr
-    assert "FLOAT16" not in result.stdout
-    result = invoke("accuracy", "--backend", write_backend(tmp_path, NOTHING, file="none.py"), *chosen)
-    assert result.exit_code == 2
-    assert "does none of what was asked for" in result.stderr
 
 
 def test_several_arguments_are_a_list(tmp_path: Path) -> None:
@@ -134,10 +144,3 @@ def test_wrong_usage_is_one_line(arguments: tuple[str, ...], message: str) -> No
     assert (result.exit_code, result.stdout) == (2, "")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_a_backend_that_fails_breaks_the_run(tmp_path: Path) -> None:
-    name = write_backend(tmp_path, "def execute(self, desc, level, inputs, outputs):\n    raise RuntimeError('lost')")
-    result = invoke("accuracy", "--backend", name, "--operator", EXP)
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr == f"dml-conformance: {EXP}: the backend fails: RuntimeError: lost\n"

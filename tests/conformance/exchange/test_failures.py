@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 import report_data
 from backend_files import write_backend
-from click.testing import Result
-from commands import certificate, invoke, records_of
+from commands import invoke, records_of
 from five_operators import TileDesc
 from gate_runs import run_gate
 from judged_tasks import records_left
@@ -80,21 +78,15 @@ def test_the_smallest_case_of_each_operator_and_rule_is_a_file() -> None:
 
 @pytest.mark.parametrize("answers", [("accept", "reject"), ("reject", "accept")])
 def test_of_several_kinds_of_failure_the_smallest_case_counts(answers: tuple[str, str]) -> None:
-    summary = Summary()
+    """Faults of the harness are none."""
     records = [
         plain(Verdict.FAIL, answered=answer, case_json=tile(size).to_json())
         for answer, size in zip(answers, (30000, 3), strict=True)
     ]
-    report_data.feed(FanOut(summary), records)
-    assert len(summary.failures) == 2
+    summary = Summary()
+    report_data.feed(FanOut(summary), [*records, plain(Verdict.ERROR, case_json=tile(1).to_json())])
     (content,) = failing_cases(summary).values()
     assert json.loads(content)["desc"] == tile(3).to_json()["desc"]
-
-
-def test_faults_of_the_harness_are_no_failing_cases() -> None:
-    summary = Summary()
-    report_data.feed(FanOut(summary), [plain(Verdict.ERROR, case_json=tile().to_json())])
-    assert failing_cases(summary) == {}
 
 
 def test_a_folder_is_read_by_name(tmp_path: Path) -> None:
@@ -148,39 +140,24 @@ def test_saved_cases_come_first_and_are_told_of() -> None:
     assert "saved failures" not in describe_campaign(plain_engine).environment
 
 
-def certify(backend: str, out: Path, *more: str) -> Result:
-    arguments = ["--backend", backend, "--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", str(out)]
-    return invoke("certify", *arguments, *more)
-
-
 def test_certify_leaves_failures_and_runs_them_first(backends: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert certify(f"{backends}/wrong.py:Mine", out).exit_code == 1
+
+    def certify(backend: str, *more: object) -> int:
+        scope = ("--operator", "TILE", "--budget", "quick", "--cases", "20", "--out", out)
+        return invoke("certify", "--backend", f"{backends}/{backend}.py:Mine", *scope, *more).exit_code
+
+    assert certify("wrong") == 1
     saved = read_failures(out / FAILURES)
     assert "TILE.values" in {case.rule for case in saved}
+    assert certify("sound", "--failures", out / FAILURES, "--package") == 2
     # In the same place, too: what is there is read before it is replaced.
-    assert certify(f"{backends}/sound.py:Mine", out, "--failures", str(out / FAILURES), "--replace").exit_code == 0
+    assert certify("sound", "--failures", out / FAILURES, "--replace") == 0
     assert not (out / FAILURES).exists()
-    records = records_of(out)
-    assert [record.case for record in records[: len(saved)]] == [case.digest for case in saved]
-    assert all(record.verdict is Verdict.PASS for record in records[: len(saved)])
+    records = records_of(out)[: len(saved)]
+    assert [record.case for record in records] == [case.digest for case in saved]
+    assert all(record.verdict is Verdict.PASS for record in records)
     assert records[0].case_json["origin"].startswith("failures/TILE-")
-
-
-@pytest.mark.slow
-def test_the_same_saved_cases_make_the_same_certificate(backends: Path, tmp_path: Path) -> None:
-    certify(f"{backends}/wrong.py:Mine", tmp_path / "first")
-    digests = []
-    for name in ("second", "third"):
-        certify(f"{backends}/wrong.py:Mine", tmp_path / name, "--failures", str(tmp_path / "first" / FAILURES))
-        digests.append(certificate(tmp_path / name)["digests"]["results"])
-    assert digests[0] == digests[1]
-
-
-def test_packages_take_no_saved_cases(backends: Path, tmp_path: Path) -> None:
-    (tmp_path / "f").mkdir()
-    result = certify(f"{backends}/sound.py:Mine", tmp_path / "out", "--failures", str(tmp_path / "f"), "--package")
-    assert result.exit_code == 2
 
 
 def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path: Path) -> None:
@@ -202,55 +179,34 @@ def test_a_folder_of_failures_with_something_else_in_it_is_not_replaced(tmp_path
 
 
 def test_explicit_cases_come_first() -> None:
-    judge = Judge(ReferenceBackend(), "reference")
-    explicit = [tile(300), tile(7)]
-    found = list(search(judge, "TILE", HIGHEST, "TILE.values", 3, 0, explicit))
-    assert [record.case for record in found[:2]] == [case.digest for case in explicit]
-    assert len(found) > 2
-    alone = list(search(judge, "TILE", HIGHEST, "TILE.values", 0, 0, explicit))
-    assert [record.case for record in alone] == [case.digest for case in explicit]
+    judge, explicit = Judge(ReferenceBackend(), "reference"), [tile(300), tile(7)]
+    for examples in (0, 3):
+        found = [record.case for record in search(judge, "TILE", HIGHEST, "TILE.values", examples, 0, explicit)]
+        assert found[:2] == [case.digest for case in explicit]
+        assert (len(found) > 2) is bool(examples)
 
 
-Gate = Callable[..., pytest.RunResult]
+def test_the_gate_saves_what_it_finds_and_tries_it_first(backends: Path, pytester: pytest.Pytester) -> None:
+    saved = pytester.path / "saved"
 
+    def gate(backend: str, *more: str) -> pytest.RunResult:
+        options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "TILE.values")
+        return run_gate(pytester, "--dml-backend", f"{backends}/{backend}.py:Mine", *options, *more)
 
-@pytest.fixture
-def gate(pytester: pytest.Pytester) -> Gate:
-    def run(backend: str, *more: str) -> pytest.RunResult:
-        options = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-failures", "saved", "-k", "test_rule")
-        return run_gate(pytester, "--dml-backend", backend, *options, *more)
-
-    return run
-
-
-@pytest.mark.slow
-def test_the_gate_saves_what_it_finds_and_tries_it_first(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    gate(f"{backends}/wrong.py:Mine").assert_outcomes(failed=5, passed=20)
-    saved = read_failures(pytester.path / "saved")
-    assert {case.rule for case in saved} == {"TILE.values"}
-    assert all(case.desc.output_tensor.element_count % 3 == 0 for case in saved)  # type: ignore[attr-defined]
-    before = {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()}
-    # Without examples of its own, the saved ones alone fail; they stay as they are.
-    gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0")
-    assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
-    gate(f"{backends}/sound.py:Mine").assert_outcomes(passed=25)
-    assert {path.name: path.read_bytes() for path in (pytester.path / "saved").iterdir()} == before
-
-
-def test_a_saved_case_fails_the_gate_by_itself(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    (pytester.path / "saved").mkdir()
-    case = tile(999, Level.L3_0)
-    (pytester.path / "saved" / "mine.json").write_bytes(msgspec.json.encode(case.to_json()))
-    result = gate(f"{backends}/wrong.py:Mine", "--dml-examples", "0", "-k", "TILE.values")
-    result.assert_outcomes(failed=1)
+    gate("wrong").assert_outcomes(failed=1, deselected=25)
+    assert [case.rule for case in read_failures(saved)] == ["TILE.values"]
+    before = {path.name: path.read_bytes() for path in saved.iterdir()}
+    # Without examples of its own, the saved one alone fails; it stays as it is.
+    gate("wrong", "--dml-examples", "0").assert_outcomes(failed=1, deselected=25)
+    gate("sound").assert_outcomes(passed=1, deselected=25)
+    assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
     # What failed is made simpler, and that is what is saved.
-    (simpler,) = [case for case in read_failures(pytester.path / "saved") if case.origin != "failures/mine.json"]
+    (saved / "TILE-TILE.values.json").unlink()
+    (saved / "mine.json").write_bytes(msgspec.json.encode(tile(999, Level.L3_0).to_json()))
+    gate("wrong", "--dml-examples", "0").assert_outcomes(failed=1, deselected=25)
+    (simpler,) = [case for case in read_failures(saved) if case.origin != "failures/mine.json"]
     assert simpler.desc.output_tensor.element_count == 3  # type: ignore[attr-defined]
-
-
-def test_the_gate_names_a_file_that_is_no_case(gate: Gate, backends: Path, pytester: pytest.Pytester) -> None:
-    (pytester.path / "saved").mkdir()
-    (pytester.path / "saved" / "bad.json").write_text("[]x")
-    result = gate(f"{backends}/sound.py:Mine")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (saved / "bad.json").write_text("[]x")
+    result = gate("sound")
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--dml-failures: *bad.json: expected a case as JSON*"])

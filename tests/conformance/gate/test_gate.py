@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -25,8 +26,7 @@ from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 Run = Callable[..., pytest.RunResult]
 
-# Tests of TILE at 3_0, and at every other level that has it, when one is selected: all rules and one worked example.
-RULES = applicable_rules("TILE", Level.L3_0)
+RULES, EXECUTED = applicable_rules("TILE", Level.L3_0), execution_rules("TILE", Level.L3_0)
 OTHERS = len(RULES)
 
 FLIPS_A_BIT = """
@@ -88,26 +88,19 @@ def ids(result: pytest.RunResult) -> list[str]:
 # --- a backend by name ------------------------------------------------------------------------------------------------
 
 
-def test_a_conformant_backend_passes(gate: Run) -> None:
-    result = tile_at_3_0(gate)
-    count = OTHERS + 1  # and one worked example
-    result.assert_outcomes(passed=count)
-    assert result.ret is pytest.ExitCode.OK
-
-
 def test_one_id_for_each_operator_level_and_rule(gate: Run) -> None:
     result = tile_at_3_0(
         gate, "--collect-only", "-q", "--dml-level", "DML_FEATURE_LEVEL_1_0", "--dml-operator", "GATHER"
     )
-    expected = [
+    found = ids(result)
+    assert [name for name in found if "/" not in name] == [
         f"{operator}-{level}-{rule}"
         for operator in ("TILE", "GATHER")
         for level in (Level.L1_0, Level.L3_0)
         for rule in applicable_rules(operator, level)
     ]
-    found = ids(result)
-    assert [name for name in found if "/" not in name] == expected
-    assert {name for name in found if "/" in name} == {"TILE/1-1_0", "TILE/1-3_0"} | {
+    examples = {name for name in found if "/" in name}
+    assert examples - {f"TILE/1-{level}" for level in ("1_0", "3_0")} == {
         name for name in found if re.fullmatch(r"GATHER/\d-\d_\d", name)
     }
     assert len(found) == len(set(found))
@@ -122,20 +115,21 @@ def test_without_a_level_it_is_the_highest_that_is_claimed(gate: Run, asked: tup
 @pytest.mark.parametrize(
     ("selection", "names"),
     [
-        (("-k", "repeats"), ["TILE-3_0-TILE.repeats-count", "TILE-3_0-TILE.repeats"]),
-        (("-k", "strides and 3_0"), ["TILE-3_0-EXECUTION.strides"]),
-        (("-m", "dml_execution"), [f"TILE-3_0-{rule}" for rule in execution_rules("TILE", Level.L3_0)]),
-        (("-m", "dml_example"), ["TILE/1-3_0"]),
-        (
-            ("-m", "dml_decision"),
-            [f"TILE-3_0-{rule}" for rule in set(RULES) - set(execution_rules("TILE", Level.L3_0))],
-        ),
+        ((), {*(f"TILE-3_0-{rule}" for rule in RULES), "TILE/1-3_0"}),
+        (("-k", "strides and 3_0"), {"TILE-3_0-EXECUTION.strides"}),
+        (("-m", "dml_execution"), {f"TILE-3_0-{rule}" for rule in EXECUTED}),
+        (("-m", "dml_example", "--strict-markers", "-W", "error"), {"TILE/1-3_0"}),
+        (("-m", "dml_decision"), {f"TILE-3_0-{rule}" for rule in set(RULES) - set(EXECUTED)}),
     ],
 )
-def test_selection(gate: Run, selection: tuple[str, ...], names: list[str]) -> None:
-    result = tile_at_3_0(gate, "-v", *selection)
+def test_a_conformant_backend_passes_what_is_selected(gate: Run, selection: tuple[str, ...], names: set[str]) -> None:
+    """As JUnit has it too."""
+    result = tile_at_3_0(gate, "-v", "--junitxml", "found.xml", *selection)
     assert sorted(ids(result)) == sorted(names)
     result.assert_outcomes(passed=len(names), deselected=OTHERS + 1 - len(names))
+    assert result.ret is pytest.ExitCode.OK
+    cases = ElementTree.parse("found.xml").iter("testcase")
+    assert {re.sub(r".*\[(.*)\]", r"\1", str(case.get("name"))) for case in cases} == names
 
 
 def test_of_all_levels_a_rule_has_its_test_at_one(gate: Run) -> None:
@@ -161,69 +155,20 @@ def test_a_fault_at_an_older_level_is_found_by_its_test(gate: Run, pytester: pyt
     result.stdout.fnmatch_lines(["FAILED *::test_rule[[]TILE-2_1]*", "FAILED *::test_rule[[]TILE-5_1]*"])
 
 
-def test_strict_markers_know_the_markers(gate: Run) -> None:
-    tile_at_3_0(gate, "--strict-markers", "-k", "flags", "-W", "error").assert_outcomes(passed=1, deselected=OTHERS)
-
-
-REFUSES_ALIGNED = """
-    def validate(self, desc, level):
-        aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
-        answer = super().validate(desc, level)
-        return Answer(False, "not here") if answer.accepted and aligned else answer
-"""
-
-
 def test_a_refusal_is_seen_without_executing(gate: Run, pytester: pytest.Pytester) -> None:
     """By the test of acceptance, whose cases need no data: those of execution are not run."""
-    name = write_backend(pytester.path, REFUSES_ALIGNED)
+    refuses_aligned = """
+        def validate(self, desc, level):
+            aligned = desc.input_tensor is not None and desc.input_tensor.guaranteed_base_offset_alignment
+            answer = super().validate(desc, level)
+            return Answer(False, "not here") if answer.accepted and aligned else answer
+    """
+    name = write_backend(pytester.path, refuses_aligned)
     result = tile_at_3_0(gate, "--dml-backend", name, "--dml-examples", "50", "-m", "dml_decision")
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(
         ["TILE at level 3_0: fail, DESCRIPTOR.acceptance", "*rejected a valid descriptor: not here"]
     )
-
-
-def test_junit(gate: Run, pytester: pytest.Pytester) -> None:
-    tile_at_3_0(gate, "--junitxml", "found.xml")
-    cases = list(ElementTree.parse(pytester.path / "found.xml").iter("testcase"))
-    names = {case.get("name") for case in cases}
-    assert "test_rule[TILE-3_0-TILE.repeats]" in names
-    assert len(names) == len(cases) == OTHERS + 1
-
-
-@pytest.mark.slow
-def test_in_parallel(gate: Run) -> None:
-    """pytest-xdist compares the ids that its workers find, so they must not depend on anything random."""
-    pytest.importorskip("xdist")
-    result = tile_at_3_0(gate, "-n", "2")
-    result.assert_outcomes(passed=OTHERS + 1)
-
-
-LOGS_CASES = """
-    def validate(self, desc, level):
-        with Path(__file__).with_suffix(".log").open("a") as log:
-            log.write(repr(desc) + chr(10))
-        return super().validate(desc, level)
-"""
-
-
-@pytest.mark.slow
-def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -> None:
-    """And another one is another run; without examples only the fixed cases are left, the same every time."""
-
-    def cases(name: str, *more: str) -> list[str]:
-        backend = write_backend(pytester.path, LOGS_CASES, file=f"{name}.py")
-        result = gate("--dml-backend", backend, "--dml-operator", "TILE", "-k", "EXECUTION.strides", *more)
-        result.assert_outcomes(passed=1, deselected=OTHERS)
-        return (pytester.path / f"{name}.log").read_text().splitlines()
-
-    one, again = cases("one", "--hypothesis-seed=1"), cases("again", "--hypothesis-seed=1")
-    other, none = cases("other", "--hypothesis-seed=2"), cases("none", "--dml-examples=0")
-    assert one == again
-    assert one != other
-    assert len(one) - len(none) == 25
-    assert set(none) < set(one)
-    assert cases("few", "--dml-examples=7", "--hypothesis-seed=1")[len(none) :]
 
 
 # --- a failure --------------------------------------------------------------------------------------------------------
@@ -312,12 +257,11 @@ def test_decisions_alone_pass_no_test_of_execution(gate: Run, pytester: pytest.P
     """
     checker = write_backend(pytester.path, checks, file="checker.py")
     refusing = write_backend(pytester.path, dedent(checks) + dedent(refuses), file="refusing.py")
-    executed = len(execution_rules("TILE", Level.L3_0)) + 1  # and one worked example
-    selection = ("--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "5")
-    result = gate("--dml-backend", checker, "-rs", *selection)
+    executed = len(EXECUTED) + 1  # and one worked example
+    result = tile_at_3_0(gate, "--dml-backend", checker, "-rs")
     result.assert_outcomes(passed=OTHERS + 1 - executed, skipped=executed)
     result.stdout.fnmatch_lines("*not claimed: decided only; execution is not claimed*")
-    result = gate("--dml-backend", refusing, *selection, "-m", "dml_execution or dml_example")
+    result = tile_at_3_0(gate, "--dml-backend", refusing, "-m", "dml_execution or dml_example")
     assert result.parseoutcomes()["failed"] == executed
 
 
@@ -339,27 +283,13 @@ def test_a_wrong_decision_fails_at_its_rule_alone(gate: Run, pytester: pytest.Py
     )
 
 
-def test_a_crash_is_a_failure_with_its_reason(gate: Run, pytester: pytest.Pytester) -> None:
-    name = write_backend(pytester.path, "def execute(self, *_): raise RuntimeError('device lost')")
-    result = gate("--dml-backend", name, "--dml-operator", "TILE", "-m", "dml_example")
-    result.assert_outcomes(failed=1, deselected=OTHERS)
-    result.stdout.fnmatch_lines(
-        ["TILE at level 6_4: crash, *", "  execute raised RuntimeError: device lost, at mine.py:* (execute)"]
-    )
-
-
 # --- a repository of one's own ----------------------------------------------------------------------------------------
-
-
-def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command `pytest`, in a process of its own."""
-    command = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
 def test_a_stranger_s_repository(tmp_path: Path) -> None:
-    """Its own `backends` folder is no match for ours; what it does not claim is skipped, with the reason."""
+    """Its own `backends` folder is no match for ours; what it does not claim is skipped, with the reason. pytest-xdist
+    compares the ids that its workers find, so they must not depend on anything random."""
     for folder in ("backends", "tests"):
         (tmp_path / folder).mkdir()
     (tmp_path / "backends" / "__init__.py").write_text("NAME = 'theirs'\n")
@@ -380,7 +310,9 @@ def test_a_stranger_s_repository(tmp_path: Path) -> None:
                 examples = 10
         """)
     )
-    found = pytest_in(tmp_path, "-q", "-rs", "-W", "error")
+    program = str(Path(sys.executable).with_name("pytest"))
+    command = [program, "-p", "no:cacheprovider", "-q", "-rs", "-W", "error", "-n", "2"]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout
     executed = sum(len(execution_rules("TILE", level)) for level in (Level.L1_0, Level.L4_1))
     decided = sum(len(applicable_rules("TILE", level)) for level in (Level.L1_0, Level.L4_1)) - executed
@@ -393,44 +325,25 @@ def test_a_stranger_s_repository(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_subclass_takes_a_class_an_instance_or_a_name(pytester: pytest.Pytester) -> None:
+    """A class that a file has too runs in a process of its own, an instance where it is."""
     write_backend(pytester.path, FLIPS_A_BIT)
-    pytester.makepyfile(
-        dedent("""
-            from mine import Mine, ReferenceBackend
-
-            from dml_conformance import ConformanceSuite
-
-
-            class Of:
-                operators = ("DML_OPERATOR_TILE",)
-                levels = ("4_1",)
-                examples = 0
-
-
-            class TestClass(Of, ConformanceSuite):
-                backend = ReferenceBackend
-
-
-            class TestInstance(Of, ConformanceSuite):
-                backend = ReferenceBackend()
-
-
-            class TestName(Of, ConformanceSuite):
-                backend = "reference"
-
-
-            class TestWrong(Of, ConformanceSuite):
-                backend = Mine
-        """)
-    )
+    elsewhere = f"def execute(self, *what):\n    assert os.getpid() != {os.getpid()}\n    super().execute(*what)"
+    write_backend(pytester.path, elsewhere, file="elsewhere.py")
+    lines = ["import elsewhere, mine", "from dml_conformance import ConformanceSuite"]
+    for n, backend in enumerate(
+        ("mine.ReferenceBackend", "'reference'", "elsewhere.Mine", "elsewhere.Mine()", "mine.Mine")
+    ):
+        lines.append(
+            f"class Test{n}(ConformanceSuite):\n    backend = {backend}\n    operators = ('DML_OPERATOR_TILE',)\n"
+            "    levels = ('4_1',)\n    examples = 0\n"
+        )
+    pytester.makepyfile("\n".join(lines))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-k", "EXECUTION.strides")
-    result.assert_outcomes(passed=3, failed=1, deselected=4 * OTHERS)
-    (line,) = {
+    result.assert_outcomes(passed=3, failed=2, deselected=5 * OTHERS)
+    told = [
         line.partition(" --backend ")[2] for line in result.outlines if "EXECUTION.strides" in line and "replay" in line
-    }
-    name = shlex.split(line)[0]
-    assert name.endswith(".py:Mine")
-    assert Path(name.rpartition(":")[0]).is_file()
+    ]
+    assert {Path(shlex.split(line)[0].removesuffix(":Mine")).name for line in told} == {"elsewhere.py", "mine.py"}
 
 
 def test_a_subclass_goes_before_the_options(pytester: pytest.Pytester) -> None:
@@ -447,52 +360,37 @@ def test_a_subclass_goes_before_the_options(pytester: pytest.Pytester) -> None:
     assert set(ids(result)) == {*rules, "NOTSET"}  # no worked example is of that level
 
 
-def test_other_tests_are_left_alone(pytester: pytest.Pytester) -> None:
-    """The plugin is loaded in every run of pytest: it must not ask for a backend there."""
-    pytester.makepyfile("def test_nothing(): pass")
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
-    result.assert_outcomes(passed=1)
-
-
 # --- wrong usage ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"),
-        (("--dml-backend", "nothing"), "--dml-backend: unknown backend 'nothing': known are reference, *"),
+        ("", "name the backend to test: --dml-backend torch:cpu, or --dml-backend path/to/file.py:Class"),
+        ("--dml-backend nothing", "--dml-backend: unknown backend 'nothing': known are reference, *"),
+        ("--dml-backend no/file.py:C", "--dml-backend: backend 'no/file.py:C': there is no file 'no/file.py'"),
+        ("--dml-backend reference:gpu", "--dml-backend: backend 'reference:gpu' cannot be made: *"),
         (
-            ("--dml-backend", "no/file.py:Class"),
-            "--dml-backend: backend 'no/file.py:Class': there is no file 'no/file.py'",
-        ),
-        (("--dml-backend", "reference:gpu"), "--dml-backend: backend 'reference:gpu' cannot be made: *"),
-        (
-            ("--dml-backend", "reference", "--dml-level", "3_9"),
+            "--dml-backend reference --dml-level 3_9",
             "--dml-level: there is no feature level '3_9'; expected one of 1_0, *, 6_4",
         ),
         (
-            ("--dml-backend", "reference", "--dml-operator", "QUANTISE"),
+            "--dml-backend reference --dml-operator QUANTISE",
             "--dml-operator: unknown operator 'QUANTISE'; did you mean QUANTIZE?",
         ),
         (
-            ("--dml-backend", "reference", "--dml-examples", "-1"),
+            "--dml-backend reference --dml-examples -1",
             "--dml-examples: expected a number of cases from 0 on, found -1",
         ),
+        ("--dml-backend nothing -n 2", "--dml-backend: unknown backend 'nothing': known are reference, *"),
+        ("--dml-backend reference --dml-time-limit -1", "--dml-time-limit: expected seconds*"),
+        ("--dml-backend reference --dml-memory-limit much", "--dml-memory-limit: expected an amount*"),
+        ("--dml-backend reference --dml-in-process --dml-memory-limit 1GiB", "--dml-in-process excludes*"),
     ],
 )
-@pytest.mark.parametrize("parallel", [(), ("-n", "2")], ids=["alone", "parallel"])
-def test_wrong_usage_is_one_clear_line(
-    gate: Run, arguments: tuple[str, ...], message: str, parallel: tuple[str, ...]
-) -> None:
-    if parallel:
-        pytest.importorskip("xdist")
-    result = gate(*arguments, *parallel)
+def test_wrong_usage_is_one_clear_line(gate: Run, arguments: str, message: str) -> None:
+    result = gate(*arguments.split())
     assert result.ret is pytest.ExitCode.USAGE_ERROR
     assert [line for line in result.errlines if line] == [line for line in result.errlines if "ERROR: " in line]
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
     result.stdout.no_fnmatch_line("*base.py:*")
-
-
-def test_options_that_are_no_numbers_are_pytest_s_business(gate: Run) -> None:
-    assert gate("--dml-backend", "reference", "--dml-examples", "many").ret is pytest.ExitCode.USAGE_ERROR

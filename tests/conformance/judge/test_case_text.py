@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import delitem, getitem, setitem
 from typing import Any
 
 import msgspec
@@ -17,34 +19,9 @@ from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX
 
 COUNT = 600
 JUNK: tuple[Any, ...] = (
-    None,
-    True,
-    -1,
-    0,
-    1,
-    1.0,
-    1.5,
-    UINT32_MAX,
-    UINT32_MAX + 1,
-    2**63,
-    UINT64_MAX,
-    UINT64_MAX + 1,
-    10**30,
-    "",
-    "FLOAT32",
-    "DML_TENSOR_DATA_TYPE_FLOAT32",
-    "OWNED_BY_DML",
-    "1_0",
-    "1.0",
-    "é",
-    [],
-    [1],
-    [1, 2, 3],
-    [1, "1"],
-    [-1],
-    [UINT32_MAX + 1],
-    {},
-    {"pattern": "ramp"},
+    *(None, True, -1, 0, 1, 1.0, 1.5, UINT32_MAX, UINT32_MAX + 1, 2**63, UINT64_MAX, UINT64_MAX + 1, 10**30),
+    *("", "FLOAT32", "DML_TENSOR_DATA_TYPE_FLOAT32", "OWNED_BY_DML", "1_0", "1.0", "é"),
+    *([], [1], [1, 2, 3], [1, "1"], [-1], [UINT32_MAX + 1], {}, {"pattern": "ramp"}),
     {"Type": "BUFFER", "DataType": "FLOAT32", "Sizes": [2, 3]},
     {"Type": "BUFFER", "Desc": {"DataType": "FLOAT32", "Sizes": [2, 3]}},
 )
@@ -79,12 +56,6 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(item, (*path, key))
 
 
-def owner_of(value: Any, path: tuple[Any, ...]) -> Any:
-    for key in path[:-1]:
-        value = value[key]
-    return value
-
-
 def test_what_a_case_writes_is_read_the_fast_way(cases: list[Any]) -> None:
     """But where an operator has other fields than tensors and numbers."""
     fast = 0
@@ -99,22 +70,19 @@ def test_what_a_case_writes_is_read_the_fast_way(cases: list[Any]) -> None:
 @pytest.mark.parametrize("n", range(0, COUNT, 41))
 def test_edited_cases_read_the_same_either_way(n: int, cases: list[Any]) -> None:
     """Each member in turn is replaced by what does not belong there, left out, and joined by another."""
+
+    def edited(path: tuple[Any, ...], edit: Callable[[Any, Any], object]) -> None:
+        content = copy.deepcopy(cases[n])
+        owner = reduce(getitem, path[:-1], content)
+        edit(owner, path[-1])
+        text = json.dumps(content).encode()
+        assert read(text) == careful(text)
+
     for path in places(cases[n]):
         for junk in JUNK:
-            edited = copy.deepcopy(cases[n])
-            owner_of(edited, path)[path[-1]] = junk
-            text = json.dumps(edited).encode()
-            assert read(text) == careful(text)
-        edited = copy.deepcopy(cases[n])
-        del owner_of(edited, path)[path[-1]]
-        text = json.dumps(edited).encode()
-        assert read(text) == careful(text)
-        edited = copy.deepcopy(cases[n])
-        owner = owner_of(edited, path)
-        if isinstance(owner, dict):
-            owner["Typ"] = 0
-            text = json.dumps(edited).encode()
-            assert read(text) == careful(text)
+            edited(path, lambda owner, key, junk=junk: setitem(owner, key, junk))
+        edited(path, delitem)
+        edited(path, lambda owner, key: isinstance(owner, dict) and owner.update(Typ=0))
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"null", b'{"type":"\xff"}', b'{"type":"TILE"}{}'])

@@ -9,7 +9,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from inspect import isabstract
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,9 @@ import numpy as np
 import pytest
 from cheating_backends import (
     Cheat,
-    CombinesPoisons,
-    ExecutesTwice,
-    LooksForTheAnswer,
     SearchesMemory,
-    UndoesThePoison,
     elements,
 )
-from click.testing import Result
 from commands import invoke
 from five_operators import FIVE, TileDesc
 from gate_runs import run_gate
@@ -52,22 +46,21 @@ from dml_conformance.spec.tensor import TensorDesc
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="some cheats look for memory in /proc")
 
-FILE = cheating_backends.__file__
-BASES = (Cheat, CombinesPoisons, SearchesMemory)
-CHEATS = [
-    kind
-    for kind in vars(cheating_backends).values()
-    if isinstance(kind, type) and issubclass(kind, Cheat) and kind not in BASES
-]
+CHEATS = {
+    name: kind
+    for name, kind in vars(cheating_backends).items()
+    if isinstance(kind, type) and issubclass(kind, Cheat) and kind not in (Cheat, SearchesMemory)
+}
+assert len(CHEATS) == 27, "every cheat is taken"
 EPOCHS = [(name, level) for name in FIVE for level in operators()[name].epochs]
 
 Isolated = Callable[[str], IsolatedBackend]
 
-each_cheat = pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
+each_cheat = pytest.mark.parametrize("cheat", CHEATS)
 
 
-def name_of(cheat: type[ReferenceBackend]) -> str:
-    return f"{FILE}:{cheat.__name__}"
+def name_of(cheat: str) -> str:
+    return f"{cheating_backends.__file__}:{cheat}"
 
 
 def first_failure(records: Iterable[Record]) -> Record | None:
@@ -80,23 +73,13 @@ def campaign(backend: Any, operator: str, level: Level = HIGHEST) -> Iterator[Re
 
 def twice(count: int) -> list[Case]:
     """Cases of some operators at all levels, and the same once more with other data."""
-    cases = sweep(count)
-    return [*cases, *(with_other_data(case) for case in cases)]
 
+    def with_other_data(case: Case) -> Case:
+        made = {key: each for key, each in (case.data or {}).items() if each.pattern != "explicit"}
+        other = {key: replace(recipe, seed=recipe.seed + 1) for key, recipe in made.items()}
+        return case if case.data is None else replace(case, data={**case.data, **other})
 
-def with_other_data(case: Case) -> Case:
-    if case.data is None:
-        return case
-    data = {
-        name: recipe if recipe.pattern == "explicit" else replace(recipe, seed=recipe.seed + 1)
-        for name, recipe in case.data.items()
-    }
-    return replace(case, data=data)
-
-
-def test_cheats_are_all_taken() -> None:
-    assert len(CHEATS) >= 25
-    assert not any(map(isabstract, CHEATS))
+    return [*(cases := sweep(count)), *map(with_other_data, cases)]
 
 
 # --- where backends are judged ----------------------------------------------------------------------------------------
@@ -104,99 +87,56 @@ def test_cheats_are_all_taken() -> None:
 
 @pytest.mark.parametrize(("operator", "level"), [*EPOCHS, *((name, HIGHEST) for name in operators())])
 def test_undoing_the_poison_is_found_everywhere(operator: str, level: Level) -> None:
-    assert first_failure(campaign(UndoesThePoison(), operator, level)) is not None
+    assert first_failure(campaign(cheating_backends.UndoesThePoison(), operator, level)) is not None
 
 
 @pytest.mark.parametrize("operator", FIVE)
-@pytest.mark.parametrize(
-    "cheat", [kind for kind in CHEATS if not issubclass(kind, SearchesMemory)], ids=lambda cheat: cheat.__name__
-)
-def test_a_campaign_finds_it(cheat: type[Cheat], operator: str) -> None:
-    assert first_failure(campaign(cheat(), operator)) is not None
+@pytest.mark.parametrize("cheat", [name for name, kind in CHEATS.items() if not issubclass(kind, SearchesMemory)])
+def test_a_campaign_finds_it(cheat: str, operator: str) -> None:
+    assert first_failure(campaign(CHEATS[cheat](), operator)) is not None
 
 
 @pytest.mark.few(5)
 @each_cheat
-def test_a_campaign_finds_it_in_its_own_process(cheat: type[Cheat], isolated: Isolated) -> None:
+def test_it_is_found_in_its_own_process_by_a_campaign_and_by_a_sweep_in_batches(cheat: str, isolated: Isolated) -> None:
     backend = isolated(name_of(cheat))
     assert first_failure(campaign(backend, "TILE")) is not None
-    assert backend.tally.lost == 0
-
-
-@pytest.mark.few(5)
-@each_cheat
-def test_a_sweep_in_batches_finds_it(cheat: type[Cheat], isolated: Isolated) -> None:
-    backend = isolated(name_of(cheat))
     judge = BatchJudge(Judge(backend, "cheat"))
     assert judge.in_batches
-    cases = twice(6 if issubclass(cheat, SearchesMemory) else 60)
-    failure = first_failure(judge.records(cases, Phase.SWEEP))
+    failure = first_failure(judge.records(twice(6 if issubclass(CHEATS[cheat], SearchesMemory) else 60), Phase.SWEEP))
     assert failure is not None
     assert failure.difference_count
     assert backend.tally.lost == 0
 
 
 # Of the mechanisms, one each.
-FEW = [
-    cheating_backends.LeavesTheOutput,
-    cheating_backends.UndoesThePoison,
-    cheating_backends.ComputesOneElement,
-    cheating_backends.RemembersTheChange,
-    cheating_backends.CopiesAnElement,
-    cheating_backends.Memoises,
-]
-few_cheats = pytest.mark.parametrize("cheat", FEW, ids=lambda cheat: cheat.__name__)
+few_cheats = pytest.mark.parametrize(
+    "cheat",
+    ["LeavesTheOutput", "UndoesThePoison", "ComputesOneElement", "RemembersTheChange", "CopiesAnElement", "Memoises"],
+)
 
 
-@pytest.mark.few(2, 3)
-@few_cheats
-def test_it_is_not_certified(cheat: type[Cheat], tmp_path: Path) -> None:
-    result = certify(cheat, tmp_path)
-    assert result.exit_code == 1, result.output
-    assert "not conformant" in result.output
-
-
-def certify(backend: type[ReferenceBackend], tmp_path: Path) -> Result:
+@pytest.mark.parametrize(
+    ("cheat", "code", "told"),
+    [
+        pytest.param("UndoesThePoison", 1, "not conformant", id="cheats"),
+        # Though nothing is wrong with what it decides.
+        ("Declines", 3, "Execution is claimed, but was declined in every case: TILE at 1_0."),
+        ("DeclinesMost", 0, r"Not executed, though execution is claimed: \d{2,} valid cases\."),
+    ],
+)
+def test_it_is_not_certified_and_what_was_declined_is_said(cheat: str, code: int, told: str, tmp_path: Path) -> None:
     scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", str(tmp_path / "out"))
-    return invoke("certify", "--backend", name_of(backend), *scope)
-
-
-def test_who_declines_to_execute_anything_is_not_certified(tmp_path: Path) -> None:
-    """Though nothing is wrong with what it decides."""
-    result = certify(cheating_backends.Declines, tmp_path)
-    assert result.exit_code == 3, result.output
-    words = " ".join(result.output.split())
-    assert "Execution is claimed, but was declined in every case: TILE at 1_0." in words
-
-
-def test_what_was_declined_is_said_of_who_executes_little(tmp_path: Path) -> None:
-    result = certify(cheating_backends.DeclinesMost, tmp_path)
-    assert result.exit_code == 0, result.output
-    assert re.search(
-        r"Not executed, though execution is claimed: \d{2,} valid cases\.", " ".join(result.output.split())
-    )
-
-
-@pytest.mark.few(2)
-@few_cheats
-@pytest.mark.parametrize("how", [(), ("--one-by-one",)], ids=["batches", "one-by-one"])
-def test_a_run_finds_it(cheat: type[Cheat], how: Sequence[str], tmp_path: Path) -> None:
-    """Where the backend shares a process with the judge."""
-    corpus = str(tmp_path / "corpus.jsonl.zst")
-    generate = ["generate", "--cases", "240", "--operator", "TILE", "--level", "6_4", "-o", corpus]
-    assert invoke(*generate).exit_code == 0
-    options = ("--backend", name_of(cheat), "--workers", "1", *how, "--out", str(tmp_path / "out"))
-    result = invoke("run", corpus, *options)
-    assert result.exit_code == 1, result.output
+    result = invoke("certify", "--backend", name_of(cheat), *scope)
+    assert result.exit_code == code, result.output
+    assert re.search(told, " ".join(result.output.split()))
 
 
 @pytest.mark.few(1, 3)
 @few_cheats
-def test_the_gate_stops_it(cheat: type[Cheat], pytester: pytest.Pytester) -> None:
+def test_the_gate_stops_it(cheat: str, pytester: pytest.Pytester) -> None:
     options = ("--dml-backend", name_of(cheat), "--dml-operator", "TILE", "--dml-level", "3_0", "--dml-examples", "2")
-    result = run_gate(pytester, *options)
-    assert result.ret is pytest.ExitCode.TESTS_FAILED
-    assert result.parseoutcomes()["failed"] >= 1
+    assert run_gate(pytester, *options).ret is pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +146,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @few_cheats
-def test_running_a_forged_package_again_finds_it(honest: Path, cheat: type[Cheat]) -> None:
+def test_running_a_forged_package_again_finds_it(honest: Path, cheat: str) -> None:
     found = verified(honest, rerun=Rerun(Fraction(1, 2), name_of(cheat), 7, Limits()))
     assert not found.verifies, told(found)
     assert "executed again: expected 'pass accept', found 'fail accept'" in told(found)
@@ -299,11 +239,14 @@ def test_an_input_may_not_tell_either(two_runs: tuple[Notes, Notes]) -> None:
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "in-batches"])
 def test_the_answer_does_not_lie_in_shared_memory(isolated: Isolated, alone: bool) -> None:
     """Neither anywhere in what is bound, nor around it, nor in what earlier cases left there."""
-    cases = tiles_of_random_bytes()
-    judge = BatchJudge(Judge(isolated(name_of(LooksForTheAnswer)), ""), one_by_one=alone)
-    assert first_failure(judge.records(cases, Phase.SWEEP)) is None
-    found = first_failure(
-        BatchJudge(Judge(isolated(name_of(ExecutesTwice)), ""), one_by_one=alone).records(cases, Phase.SWEEP)
+    once, twice = (
+        first_failure(
+            BatchJudge(Judge(isolated(name_of(name)), ""), one_by_one=alone).records(
+                tiles_of_random_bytes(), Phase.SWEEP
+            )
+        )
+        for name in ("LooksForTheAnswer", "ExecutesTwice")
     )
-    assert found is not None
-    assert "LookupError: it is there" in found.reason
+    assert once is None
+    assert twice is not None
+    assert "LookupError: it is there" in twice.reason

@@ -381,14 +381,6 @@ def test_an_observation_makes_an_open_question_a_rule() -> None:
     assert (record.verdict, record.rule) == (Verdict.FAIL, "GATHER_ND1.batch-sizes")
 
 
-def test_an_observation_changes_nothing_that_the_pages_decide() -> None:
-    for case in (tile(), invalid(), gather(4, 1)):
-        documented = verdict(ReferenceBackend(), case)
-        assert msgspec.structs.replace(observed_verdict(ReferenceBackend(), case), seconds=0.0) == (
-            msgspec.structs.replace(documented, seconds=0.0)
-        )
-
-
 def test_a_failure_that_the_real_library_shares_says_so() -> None:
     """It is a failure all the same."""
     aligned = TensorDesc.of(DataType.FLOAT32, (2,), alignment=8)

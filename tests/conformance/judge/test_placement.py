@@ -1,8 +1,9 @@
-"""What is said of a failure that needs tensors to be bound in some way, and what is not."""
+"""What is said of a failure that needs tensors to be bound in some way, be it an output to an input's memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -12,8 +13,13 @@ from msgspec.structs import replace
 from strength.mutants import MUTANTS
 from strength.mutants.bindings import WAYS
 
-from dml_conformance.backends.base import Binding
+from dml_conformance.backends.base import Binding, Bindings
+from dml_conformance.backends.processes.backend import opened
+from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.backends.reference.layout import bits
+from dml_conformance.conformance.exchange.dxdispatch.exporting import NotExpressible, export
+from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge, reproduce_line
 from dml_conformance.conformance.judge.placement import PLAIN, UNALIGNED, needed_placement
@@ -21,10 +27,14 @@ from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Order, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.strategies.boundaries import PLACEMENTS, boundary_cases
+from dml_conformance.strategies.cases import execution_rules, numbered_case
+from dml_conformance.strategies.values import in_place_input
 
 LEVEL = Level.L6_4
 EVERYTHING = Placement((0, 2**16 + 16, 80), Order.REVERSED, heap=True, surplus=64)
@@ -60,18 +70,16 @@ def record_of(backend: ReferenceBackend, placement: Placement | None) -> Record:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_failure_that_needs_a_placement_says_so(way: str) -> None:
-    """And leaves out of it what it does not need."""
+    """And leaves out of it what it does not need; of two that are needed both are told."""
     placement, words = WORDS[way]
     record = record_of(mutant(way), placement)
     assert (record.verdict, record.rule) == (Verdict.FAIL, BINDING)
     assert record.reason == f"OutputTensor: 8 of 8 elements differ, only {words}"
     assert f"  bound: {placement.words}\n" in explain(record)
     assert Case.from_json(record.case_json).placement == placement
-
-
-def test_two_that_are_needed_are_both_told() -> None:
-    record = record_of(mutant("InOneResource", "BoundWithMore"), EVERYTHING)
-    assert record.reason.endswith("only where tensors share a resource and where more is bound than is needed")
+    if way == "InOneResource":
+        record = record_of(mutant("InOneResource", "BoundWithMore"), EVERYTHING)
+        assert record.reason.endswith("only where tensors share a resource and where more is bound than is needed")
 
 
 def wrong_where(is_wrong: Callable[[Binding], bool]) -> ReferenceBackend:
@@ -84,21 +92,14 @@ def wrong_where(is_wrong: Callable[[Binding], bool]) -> ReferenceBackend:
     return Wrong()
 
 
-def test_what_fails_anywhere_is_no_fault_of_binding() -> None:
-    record = record_of(wrong_where(lambda output: True), EVERYTHING)
-    assert (record.rule, record.reason) == ("TILE.values", "OutputTensor: 1 of 8 elements differ")
-
-
-def test_what_is_aligned_to_no_more_than_16_bytes_is_told_so() -> None:
+def test_what_fails_anywhere_or_now_and_then_is_no_fault_of_binding() -> None:
+    """If it fails once, it passes bound otherwise, and so it does as it was."""
+    left = [True]
+    for is_wrong in (lambda output: True, lambda output: bool(left) and left.pop()):
+        record = record_of(wrong_where(is_wrong), EVERYTHING)
+        assert (record.rule, record.reason) == ("TILE.values", "OutputTensor: 1 of 8 elements differ")
     record = record_of(wrong_where(lambda output: output.view.ctypes.data % 64 != 0), UNALIGNED)
     assert record.reason.endswith("only where tensors are aligned to 16 bytes and no more")
-
-
-def test_what_fails_now_and_then_is_no_fault_of_binding() -> None:
-    """It fails once: bound otherwise it passes, and so it does as it was."""
-    left = [True]
-    record = record_of(wrong_where(lambda output: bool(left) and left.pop()), EVERYTHING)
-    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
 
 
 def test_a_placement_is_looked_at_a_few_times() -> None:
@@ -128,17 +129,6 @@ def test_boundaries_bind_one_case_in_every_way() -> None:
     assert len({case.digest for case in bound}) == len(bound)
 
 
-def test_the_digest_has_a_placement_that_is_not_drawn() -> None:
-    drawn = tile(None)
-    record = record_of(ReferenceBackend(), None)
-    named = Case.from_json(record.case_json)
-    assert convert(record.case_json["placement"], Placement) == Placement.drawn(drawn.digest)
-    assert named == drawn, "what is drawn goes unsaid"
-    assert named.digest == drawn.digest == record.case
-    assert replace(drawn, placement=EVERYTHING).digest != drawn.digest
-    assert replace(drawn, timed=True).digest != drawn.digest
-
-
 @pytest.mark.parametrize("placement", [None, PLAIN, *PLACEMENTS])
 @pytest.mark.parametrize("timed", [False, True])
 def test_a_record_s_case_is_the_case(placement: Placement | None, timed: bool) -> None:
@@ -148,6 +138,9 @@ def test_a_record_s_case_is_the_case(placement: Placement | None, timed: bool) -
     again = Case.from_json(record.case_json)
     assert record.case == case.digest == again.digest
     assert record.reproduce == reproduce_line(again, "mine")
+    assert convert(record.case_json["placement"], Placement) == placement or Placement.drawn(case.digest)
+    assert (again == case) or placement is not None, "what is drawn goes unsaid"
+    assert len({case.digest, replace(case, placement=EVERYTHING).digest, replace(case, timed=not timed).digest}) == 3
 
 
 @pytest.mark.parametrize(
@@ -164,3 +157,65 @@ def test_a_wrong_placement_is_told(placement: dict[str, Any], told: str) -> None
     content = {**tile(None).to_json(), "placement": placement}
     with pytest.raises(ValueError, match=told):
         Case.from_json(content)
+
+
+# --- outputs that are bound to an input's memory ----------------------------------------------------------------------
+
+
+RULE = "EXECUTION.in-place"
+
+
+def cases(operator: str) -> list[Case]:
+    return [case for case in boundary_cases(operator, LEVEL) if case.rule == RULE]
+
+
+class Clearing(ReferenceBackend):
+    """Clears the output before it reads the input."""
+
+    def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
+        bits(outputs["output_tensor"], desc.output_tensor)[...] = 0
+        super().execute(desc, level, inputs, outputs)
+
+
+@pytest.mark.parametrize("operator", ["ELEMENT_WISE_NEGATE", "ELEMENT_WISE_BIT_XOR", "ELEMENT_WISE_BIT_COUNT"])
+def test_what_shows_in_place_alone_is_found(operator: str) -> None:
+    found = {case.rule: Judge(Clearing(), "clearing").record(case, Phase.BOUNDARIES) for case in cases(operator)}
+    assert found[RULE].verdict is Verdict.FAIL
+    assert found[RULE].rule == RULE
+    others = [case for case in boundary_cases(operator, LEVEL) if case.data and not in_place_input(case)]
+    judged = BatchJudge(Judge(Clearing(), "clearing")).records(islice(others, 30), Phase.BOUNDARIES)
+    assert {record.verdict for record in judged} == {Verdict.PASS}
+
+
+def test_every_operator_whose_page_allows_it_has_cases() -> None:
+    allowed = {name for name, spec in operators().items() if spec.facts.in_place}
+    assert {name for name in operators() if RULE in execution_rules(name, LEVEL)} == allowed
+    assert all(in_place_input(case) for name in sorted(allowed)[::7] for case in cases(name))
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_right_backend_passes_each_time(isolated: bool) -> None:
+    """Also those that a sweep has."""
+    swept = [numbered_case(0, "ELEMENT_WISE_BIT_OR", LEVEL, number) for number in range(400)]
+    found = [case for case in swept if case.rule == RULE]
+    assert len(found) > 10
+    with opened("reference", Limits() if isolated else None) as backend:
+        judge = Judge(backend, "reference", repeat=3)
+        for case in (*found, *cases("ELEMENT_WISE_NEGATE"), *cases("ELEMENT_WISE_EXP")):
+            assert judge.record(case, Phase.BOUNDARIES).verdict is Verdict.PASS
+
+
+def test_what_cannot_be_in_place_is_no_such_case() -> None:
+    """Tensors that lie otherwise, and an operator that does not work so. The form of others has no place for any."""
+    case = next(case for case in cases("ELEMENT_WISE_NEGATE") if max(case.desc.input_tensor.sizes) > 1)
+    content: Any = case.to_json()
+    assert content["data"]["InputTensor"]["in_place"] is True
+    content["desc"]["InputTensor"]["Strides"] = [0] * len(case.desc.input_tensor.sizes)
+    other = next(case for case in boundary_cases("ELEMENT_WISE_IS_NAN", LEVEL) if case.data)
+    placed = Case.of(other.desc, LEVEL, {"input_tensor": Recipe("ramp", in_place=True)}, rule=other.rule)
+    for wrong, told in ((Case.from_json(content), "in_place"), (placed, "does not work in place")):
+        record = Judge(ReferenceBackend(), "reference").record(wrong, Phase.SEARCH)
+        assert record.verdict is Verdict.ERROR
+        assert told in record.reason
+    with pytest.raises(NotExpressible, match="input's memory"):
+        export(case)

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -31,12 +32,10 @@ from dml_conformance.conformance.cli import certify as certify_module
 from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
-from dml_conformance.conformance.workers import executor as executor_module
-from dml_conformance.conformance.workers.process import JudgeProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
-from dml_conformance.conformance.workers.tasks import SearchTask, Task, TaskOutcome
+from dml_conformance.conformance.workers.tasks import SearchTask, Task
 from dml_conformance.reports.model.encoded import EncodedRecord, decode_records, encode_record
-from dml_conformance.reports.model.records import JUDGED_PHASES, Phase, Record, Verdict
+from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
 from dml_conformance.reports.store.results import Store
@@ -58,12 +57,6 @@ class Wrong(ReferenceBackend):
         if desc.output_tensor is not None and desc.output_tensor.guaranteed_base_offset_alignment == 3:
             return Answer(True)
         return answer
-
-class Deadly(Wrong):
-    def execute(self, desc, level, inputs, outputs):
-        if desc.output_tensor.sizes[-1] == 9 and desc.output_tensor.data_type.name == "FLOAT32":
-            os.kill(os.getpid(), signal.SIGSEGV)
-        super().execute(desc, level, inputs, outputs)
 
 class Dead(ReferenceBackend):
     def execute(self, desc, level, inputs, outputs):
@@ -108,7 +101,6 @@ def workers() -> Iterator[Callable[..., tuple[Engine, Workers]]]:
 
 
 Making = Callable[..., tuple[Engine, Workers]]
-Units = list[tuple[str, list[Record]]]
 
 
 def without_times(records: Iterator[Record]) -> list[Record]:
@@ -116,34 +108,11 @@ def without_times(records: Iterator[Record]) -> list[Record]:
     return [msgspec.structs.replace(encode_record(record).whole(), seconds=0.0) for record in records]
 
 
-def alone(name: str, levels: tuple[Level, ...] = LEVELS) -> Units:
-    backend = IsolatedBackend(name)
-    try:
-        engine = engine_of(backend, name, levels)
-        return [(task.name, without_times(records_of(engine, task))) for task in tasks_left(engine)]
-    finally:
-        backend.close()
-
-
 def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Record]]]:
     """Every task that is left, with its records, which are settled as they are asked for."""
     for stage in engine.stages():
         for task, outcome in several.outcomes(filter(engine.wants, stage), engine.wants):
             yield task, (engine.settled(written.whole()) for written in decode_records(outcome.backends[0].records))
-
-
-def together(engine: Engine, several: Workers) -> Iterator[tuple[str, list[Record]]]:
-    for task, records in judged(engine, several):
-        yield task.name, without_times(records)
-
-
-def without_counts(units: Iterable[tuple[str, list[Record]]]) -> Units:
-    """Without how often a process was lost over a case: each that judges asks a second time when it first sees that."""
-    once = msgspec.structs.replace
-    return [
-        (name, [once(record, lost=tuple(once(loss, count=1) for loss in record.lost)) for record in records])
-        for name, records in units
-    ]
 
 
 def wait_until(holds: Callable[[], object]) -> None:
@@ -172,33 +141,17 @@ def told(out: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.slow
-def test_the_units_and_their_records_are_those_of_one_process(workers: Making) -> None:
-    level = LEVELS[:1]
-    plain = alone("wrong.py:Deadly", level)
-    for count in (1, 3):
-        assert without_counts(together(*workers("wrong.py:Deadly", count, level))) == without_counts(plain)
-    records = [record for _, unit in plain for record in unit]
-    assert {Verdict.CRASH, Verdict.FAIL, Verdict.PASS} <= {record.verdict for record in records}
-    assert {record.phase for record in records} == set(JUDGED_PHASES)
-
-
 def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(workers: Making) -> None:
     """Later levels of the same rule are judged ahead, before it is known that they are not wanted."""
 
-    def names(engine: Engine, units: Iterator[tuple[Any, Iterator[Any]]]) -> list[str]:
+    def names(engine: Engine, units: Iterator[tuple[Task, Iterator[Record]]]) -> list[str]:
         found = []
         for unit, records in units:
-            for _ in records:
-                pass
+            deque(records, maxlen=0)
             found.append(unit.name)
             if isinstance(unit, SearchTask) and unit.level is LEVELS[0]:
-                about = {"rule": unit.rule}
-                engine.note(
-                    Record(
-                        "", "TILE", "1_0", Phase.SEARCH, unit.rule, Verdict.FAIL, "REJECT", "accept", case_json=about
-                    )
-                )
+                how = Phase.SEARCH, unit.rule, Verdict.FAIL, "REJECT", "accept"
+                engine.note(Record("", "TILE", "1_0", *how, case_json={"rule": unit.rule}))
         return found
 
     made, several = workers("reference", 3)
@@ -208,35 +161,6 @@ def test_what_a_search_finds_is_not_searched_for_again_though_it_was_begun(worke
     searched = [name for name in ahead if name.startswith("search")]
     assert searched
     assert all(" at 1_0, " in name for name in searched)
-
-
-@pytest.mark.few(1)
-def test_processes_that_are_killed_change_nothing(workers: Making) -> None:
-    engine, several = workers("wrong.py:Wrong", 2, (Level.L1_0,))
-    found: Units = []
-    several.capabilities()  # the first processes are through with their start, or soon will be
-    for number, unit in enumerate(together(engine, several)):
-        found.append(unit)
-        if number in (0, 5, 12, 13):
-            for pid in several.pids[: 1 + number % 2]:
-                with suppress(ProcessLookupError):  # one that was killed before is not always replaced yet
-                    os.kill(pid, signal.SIGKILL)
-    assert several.losses.total() >= 3
-    assert found == alone("wrong.py:Wrong", (Level.L1_0,))
-
-
-def test_a_task_over_which_every_process_is_killed(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor_module, "MOST_LOST", 2)
-    judge = JudgeProcess.judge
-
-    def killed(process: JudgeProcess, task: Task) -> TaskOutcome:
-        process.kill()
-        return judge(process, task)
-
-    monkeypatch.setattr(JudgeProcess, "judge", killed)
-    engine, several = workers("reference", 1)
-    with pytest.raises(WorkerError, match=r"2 worker processes .* over 'examples up to \d+', .* --resume"):
-        next(judged(engine, several))
 
 
 def test_losses_of_all_processes_count_together(workers: Making, monkeypatch: pytest.MonkeyPatch) -> None:

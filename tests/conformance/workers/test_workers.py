@@ -1,11 +1,10 @@
-"""Corpora judged by processes that die: who is blamed, that nobody else is, and that nothing else changes."""
+"""Corpora judged by processes that die, and by this one: who is blamed, and that nothing else changes."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -23,16 +22,16 @@ import pytest
 from backend_files import write_harmful_backend
 from judged_tasks import judge_tasks
 from places import SUPPORT
-from sweep_support import blocks, damaged_block, digest_of, untimed
+from sweep_support import WITH_OPEN, blocks, damaged_block, digest_of, reader, untimed
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.loading import devices_of as backend_devices
-from dml_conformance.backends.processes import backend as isolated_backend
-from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
+from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import LossCause, LossTally
-from dml_conformance.conformance.exchange.corpus import CorpusError
+from dml_conformance.conformance.campaign.driver import BLOCK_LINES, blocks_of, describe_sweep, planned_cases
+from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Header, Shard
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers import executor as executor_module
 from dml_conformance.conformance.workers.executor import Executor, InProcess
@@ -47,14 +46,11 @@ from dml_conformance.conformance.workers.tasks import (
     Work,
     WorkOutcome,
 )
-from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Phase, Record, Verdict
-from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
 REFERENCE = JudgeSetup(("reference",))
-GIB = 2**30
 
 
 def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
@@ -79,7 +75,7 @@ def passed_by_all(work: list[CaseBlock]) -> list[Record]:
     return records
 
 
-def guilty(record: Record, every: int = 720) -> bool:
+def guilty(record: Record, every: int) -> bool:
     """Whether `write_harmful_backend` has the backend do harm on the case."""
     if record.verdict is not Verdict.PASS or not record.case_json.get("data"):
         return False
@@ -87,20 +83,6 @@ def guilty(record: Record, every: int = 720) -> bool:
 
 
 # --- without harm -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_workers_give_what_one_process_gives() -> None:
-    setup = JudgeSetup(("reference", "torch:cpu"))
-    alone = judged_here(setup, blocks())
-    for count in (1, 2):
-        with closing(Workers(setup, count)) as workers:
-            assert [claims.name for claims in workers.capabilities()] == ["reference", "torch:cpu"]
-            together = untimed(judge_tasks(workers, blocks()))
-            assert together == alone
-            assert untimed(judge_tasks(workers, blocks(60))) == alone  # once more, in one block
-            assert not workers.losses
-    assert digest_of(alone[0]) == digest_of(together[0]) == digest_of(alone[1])
 
 
 class Slow(Executor):
@@ -244,19 +226,6 @@ def test_workers_that_still_load_are_not_lost_when_nothing_is_left_to_do() -> No
     assert not workers.losses
 
 
-def test_what_nobody_waits_for_is_forgotten() -> None:
-    with closing(Workers(REFERENCE, 1)) as workers:
-        abandoned = judge_tasks(workers, blocks())
-        next(abandoned)
-        abandoned.close()  # type: ignore[attr-defined]
-        assert untimed(judge_tasks(workers, blocks())) == judged_here(REFERENCE, blocks())
-
-
-def test_a_reading_is_the_workers_too() -> None:
-    setup = JudgeSetup(("reference",), Reading.OBSERVED)
-    assert [judged_by(setup, blocks(60, 300))] == judged_here(setup, blocks(60, 300))
-
-
 def test_one_by_one_is_asked_of_workers_too(tmp_path: Path) -> None:
     name = write_harmful_backend(tmp_path, "pass", batches=True, first="raise ValueError('a batch')")
     for one_by_one, found in ((True, False), (False, True)):
@@ -274,26 +243,23 @@ def test_a_damaged_line_is_told() -> None:
 
 # --- who is blamed ----------------------------------------------------------------------------------------------------
 
-# What it does, what is told of that, the verdict, which cases are guilty (fewer where each takes its time), the limits.
-CRASH, HANG, NONE, SOON = Verdict.CRASH, Verdict.TIMEOUT, Limits(), Limits(0.5, 2**29)
-HARM = {
-    "segmentation fault": ("ctypes.string_at(0)", "died of SIGSEGV in execute", CRASH, 720, NONE),
-    "abort": ("os.abort()", "died of SIGABRT", CRASH, 720, NONE),
-    "exit": ("os._exit(7)", "ended with code 7", CRASH, 720, NONE),
-    "system exit": ("sys.exit(7)", "SystemExit", CRASH, 720, NONE),
-    "kill": ("os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL", CRASH, 720, NONE),
-    "memory": ("filler = b'1' * 2**30; time.sleep(60)", "limit of 512 MiB", CRASH, 27, Limits(30, 2**29)),
-    "hang": ("time.sleep(1000)", "took more than 0.5 s", HANG, 27, SOON),
-    "hang that lets nobody else run": ("ctypes.PyDLL(None).sleep(1000)", "took more than 0.5 s", HANG, 27, SOON),
-}
+
+SOON = Limits(0.5, 2**29)
 
 
-@pytest.mark.few(2, 5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
-    ("harm", "batches"), [*((harm, False) for harm in HARM), ("segmentation fault", True), ("hang", True)]
+    ("does", "told", "verdict", "every", "limits"),
+    [
+        ("ctypes.string_at(0)", "died of SIGSEGV in execute", Verdict.CRASH, 720, Limits()),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "died of SIGKILL", Verdict.CRASH, 720, Limits()),
+        ("time.sleep(1000)", "took more than 0.5 s", Verdict.TIMEOUT, 27, SOON),  # fewer where each takes its time
+    ],
 )
-def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batches: bool) -> None:
-    does, told, verdict, every, limits = HARM[harm]
+@pytest.mark.parametrize("batches", [False, True])
+def test_the_guilty_are_blamed_and_nobody_else(
+    tmp_path: Path, does: str, told: str, verdict: Verdict, every: int, limits: Limits, batches: bool
+) -> None:
     name = write_harmful_backend(tmp_path, does, every=every, batches=batches)
     fine = passed_by_all(tiles())
     found = judged_by(JudgeSetup((name,), limits=limits), tiles())
@@ -305,45 +271,6 @@ def test_the_guilty_are_blamed_and_nobody_else(tmp_path: Path, harm: str, batche
         assert record.verdict is verdict
         assert told in record.reason
         assert record.reproduce
-
-
-def test_a_crash_in_a_decision(tmp_path: Path) -> None:
-    more = """
-        def validate(self, desc, level):
-            answer = super().validate(desc, level)
-            return answer if answer.accepted else os._exit(3)
-    """
-    name = write_harmful_backend(tmp_path, "pass", more=more)
-    records = judged_by(JudgeSetup((name,)), tiles(24, 12))
-    assert {record.verdict for record in records if record.expected == "ACCEPT"} == {Verdict.PASS}
-    assert {record.verdict for record in records if record.expected == "REJECT"} == {Verdict.CRASH}
-
-
-@pytest.mark.slow
-def test_what_only_happens_to_many_is_blamed_on_the_first(tmp_path: Path) -> None:
-    """Alone every case passes; that does not make a backend that dies of a batch a good one."""
-    name = write_harmful_backend(tmp_path, "pass", batches=True, first="len(executions) > 3 and os._exit(9)")
-    found = judged_by(JudgeSetup((name,)), tiles(40, 20))
-    for start in (0, 20):
-        blamed = [record for record in found[start : start + 20] if record.verdict is not Verdict.PASS]
-        assert [record.verdict for record in blamed] == [Verdict.CRASH]
-        assert re.search(
-            "ended with code 9 in execute_batch, on a batch of .* cases from this one on", blamed[0].reason
-        )
-        assert blamed[0].reason.endswith("alone: pass")
-        assert blamed[0].reproduce
-    assert digest_of(found) == digest_of(judged_by(JudgeSetup((name,)), tiles(40, 20), 2))
-
-
-@pytest.mark.slow
-def test_of_several_backends_one_is_to_blame(tmp_path: Path) -> None:
-    setup = JudgeSetup(("reference", write_harmful_backend(tmp_path, "os._exit(1)", every=720), "torch:cpu"))
-    with closing(Workers(setup, 1)) as workers:
-        reference, mine, torch = untimed(judge_tasks(workers, tiles()))
-    assert reference == torch == passed_by_all(tiles())
-    assert [record.case for record in mine if record.verdict is Verdict.CRASH] == [
-        record.case for record in reference if guilty(record)
-    ]
 
 
 def test_what_a_backend_prints_reaches_nobody_and_what_it_said_last_is_told(
@@ -358,41 +285,18 @@ def test_what_a_backend_prints_reaches_nobody_and_what_it_said_last_is_told(
     assert "its last output: about to crash" in next(r.reason for r in records if r.verdict is Verdict.CRASH)
 
 
-@pytest.mark.slow
-def test_garbage_in_place_of_an_answer(tmp_path: Path) -> None:
-    """A backend that writes to every file that is open."""
-    more = """
-        def scribble(self):
-            for fd in range(3, 64):
-                try:
-                    os.write(fd, b"\\xff" * 64)
-                except OSError:
-                    pass
-    """
-    name = write_harmful_backend(tmp_path, "self.scribble()", more=more)
-    found, fine = judged_by(JudgeSetup((name,)), tiles()), passed_by_all(tiles())
-    assert [record.case for record in found] == [record.case for record in fine]
-    blamed = {record.case for record in found if record.verdict is not Verdict.PASS}
-    assert blamed
-    assert blamed <= {record.case for record in fine if guilty(record)}
-
-
 # --- backends that cannot be had --------------------------------------------------------------------------------------
 
 
-def test_a_backend_that_dies_while_it_is_made(tmp_path: Path) -> None:
+def test_a_backend_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It dies while it is made, or is none; or no process can be started."""
     name = write_harmful_backend(tmp_path, "pass", begins="print('no device', flush=True); os._exit(4)")
+    told = r"mine\.py:Mine': the backend's process ended with code 4 in start-up[^~]*no device"
     with closing(Workers(JudgeSetup(("reference", name)), 2)) as workers:
-        with pytest.raises(
-            BackendError, match=r"mine\.py:Mine': the backend's process ended with code 4 in start-up"
-        ) as error:
+        with pytest.raises(BackendError, match=told):
             workers.capabilities()
-        assert "no device" in str(error.value)
         with pytest.raises(BackendError):
             list(judge_tasks(workers, tiles()))
-
-
-def test_a_backend_that_is_none_and_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(Workers(JudgeSetup(("refernce",)), 1)) as workers, pytest.raises(BackendError, match="did you mean"):
         workers.capabilities()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -406,30 +310,10 @@ def test_a_backend_that_is_none_and_a_process_that_cannot_be_started(monkeypatch
 
 def kill_one(workers: Workers, chance: random.Random) -> int:
     """Kill one of the processes. Returns how many were."""
-    pids = workers.pids
-    with suppress(ProcessLookupError):
-        if pids:
-            os.kill(chance.choice(pids), signal.SIGKILL)
-            return 1
+    with suppress(ProcessLookupError, IndexError):
+        os.kill(chance.choice(workers.pids), signal.SIGKILL)
+        return 1
     return 0
-
-
-@contextmanager
-def killing(workers: Workers) -> Iterator[None]:
-    """Kill every process as soon as it is there."""
-    over = threading.Event()
-
-    def run() -> None:
-        while not over.wait(0.01):
-            kill_one(workers, random.Random(0))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @pytest.mark.few(1)
@@ -459,39 +343,18 @@ def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, se
 
 
 def test_processes_that_are_killed_while_they_start() -> None:
-    workers = Workers(REFERENCE, 1)
-    with closing(workers), killing(workers), pytest.raises(WorkerError, match=r"3 .* lost while they started"):
+    workers, over = Workers(REFERENCE, 1), threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.01):
+            kill_one(workers, random.Random(0))
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with closing(workers), pytest.raises(WorkerError, match=r"3 .* lost while they started"):
         workers.capabilities()
-
-
-class Told(FanOut):
-    """A stream that keeps its records."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: list[Record | EncodedRecord] = []
-
-    def record(self, record: Record | EncodedRecord) -> None:
-        self.records.append(record)
-
-
-# --- an end to it -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_backend_that_dies_on_everything_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the block in which it has died too often, whoever judged it; what was judged is passed on."""
-    monkeypatch.setattr(isolated_backend, "MOST_LOST", 4)
-    setup = JudgeSetup((write_harmful_backend(tmp_path, "os._exit(1)", every=2),))
-    lengths = []
-    for count in (1, 2):
-        with closing(Workers(setup, count)) as workers:
-            told = Told()
-            with pytest.raises(GivenUp, match=r"^the backend's process was lost \d times"):
-                workers.feed(tiles(120, 10), [told])
-            assert [record.traits.verdict for record in told.records].count(Verdict.CRASH) >= 3
-            lengths.append(len(told.records))
-    assert lengths[0] == lengths[1] < 120
+    over.set()
+    thread.join()
 
 
 # --- nothing is left --------------------------------------------------------------------------------------------------
@@ -513,8 +376,13 @@ if __name__ == "__main__":
 """
 
 
+def still_there(processes: list[psutil.Process]) -> list[psutil.Process]:
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
 @pytest.mark.few(1)
-@pytest.mark.parametrize("does", ["time.sleep(1000)", "ctypes.PyDLL(None).sleep(1000)", "pass"])
+@pytest.mark.parametrize("does", ["ctypes.PyDLL(None).sleep(1000)", "pass"])
 def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) -> None:
     """Whatever it is doing, and though the other one had no time to say anything."""
     name = write_harmful_backend(tmp_path, f"HERE.joinpath('hangs').touch(); {does}", every=1)
@@ -525,8 +393,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SUPPORT), *filter(None, sys.path)])},
     ) as parent:
         assert parent.stdout is not None
-        pids = [int(word) for word in parent.stdout.readline().split()]
-        workers = [psutil.Process(pid) for pid in pids]
+        workers = [psutil.Process(int(word)) for word in parent.stdout.readline().split()]
         assert len(workers) == 2
         until = time.monotonic() + 60
         while not (tmp_path / "hangs").exists():
@@ -534,8 +401,7 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
             time.sleep(0.01)
         family = [*workers, *(child for worker in workers for child in worker.children(recursive=True))]
         parent.kill()
-    _, alive = psutil.wait_procs(family, timeout=60)
-    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    assert not still_there(family)
 
 
 def test_closing_ends_what_hangs(tmp_path: Path) -> None:
@@ -556,53 +422,45 @@ def test_closing_ends_what_hangs(tmp_path: Path) -> None:
         while not (tmp_path / "hangs").exists():
             time.sleep(0.01)
         processes += [child for process in processes for child in process.children(recursive=True)]
-    _, alive = psutil.wait_procs(processes, timeout=60)
-    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    assert not still_there(processes)
 
 
 # --- several devices --------------------------------------------------------------------------------------------------
 
 
-def several_devices(folder: Path) -> str:
-    """A backend with three devices; each leaves a file that names it, and waits for as many as `awaited` says."""
-    more = """
-        @staticmethod
-        def devices(device):
-            return [f"gpu:{n}" for n in range(3)] if device == "gpu" else []
+# Each leaves a file that names it, and waits for as many as `awaited` says.
+SEVERAL = """
+    @staticmethod
+    def devices(device):
+        return [f"gpu:{n}" for n in range(3)] if device == "gpu" else []
 
-        def wait_for_the_others(self):
-            HERE.joinpath(f"used-{self.device}").touch()
-            while len(list(HERE.glob("used-*"))) < int(HERE.joinpath("awaited").read_text()):
-                time.sleep(0.01)
+    def wait_for_the_others(self):
+        HERE.joinpath(f"used-{self.device}").touch()
+        while len(list(HERE.glob("used-*"))) < int(HERE.joinpath("awaited").read_text()):
+            time.sleep(0.01)
 
-        def capabilities(self):
-            return replace(super().capabilities(), name=f"mine:{self.device}", device="a chip")
-    """
-    does, begins = "self.wait_for_the_others()", "self.device = device"
-    return write_harmful_backend(folder, does, every=1, begins=begins, more=more)
+    def capabilities(self):
+        return replace(super().capabilities(), name=f"mine:{self.device}", device="a chip")
+"""
 
 
 @pytest.mark.slow
-def test_each_device_has_a_process(tmp_path: Path) -> None:
-    name = f"{several_devices(tmp_path)}:gpu"
+@pytest.mark.parametrize("chosen", [(), (0, 2), (1,)])
+def test_each_device_has_a_process(tmp_path: Path, chosen: tuple[int, ...]) -> None:
+    does, begins, count = "self.wait_for_the_others()", "self.device = device", len(chosen) or 3
+    name = f"{write_harmful_backend(tmp_path, does, every=1, begins=begins, more=SEVERAL)}:gpu"
     setup = JudgeSetup((name, "reference"))
     devices = devices_of(setup.backends)
     assert devices == [("gpu:0", "gpu:1", "gpu:2"), ()]
-    digests = []
-    for chosen, count in (((), 3), ((0, 2), 2), ((1,), 1)):
-        for file in tmp_path.glob("used-*"):
-            file.unlink()
-        (tmp_path / "awaited").write_text(str(count))
-        places = places_on(setup.backends, devices, chosen)
-        with closing(Workers(JudgeSetup(setup.backends, places=places), count)) as workers:
-            mine, reference = workers.capabilities()
-            assert (mine.name, reference.name) == (name, "reference")
-            assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
-            found = untimed(judge_tasks(workers, tiles(240, 10)))
-        digests.append([digest_of(records) for records in found])
-        used = {file.name for file in tmp_path.glob("used-*")}
-        assert used == {f"used-gpu:{n}" for n in (chosen or range(3))}
-    assert digests[0] == digests[1] == digests[2]
+    (tmp_path / "awaited").write_text(str(count))
+    places = places_on(setup.backends, devices, chosen)
+    with closing(Workers(JudgeSetup(setup.backends, places=places), count)) as workers:
+        mine, reference = workers.capabilities()
+        assert (mine.name, reference.name) == (name, "reference")
+        assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
+        found = untimed(judge_tasks(workers, tiles(240, 10)))
+    assert found[0] == found[1] == passed_by_all(tiles(240, 10))
+    assert {file.name for file in tmp_path.glob("used-*")} == {f"used-gpu:{n}" for n in (chosen or range(3))}
 
 
 def test_places() -> None:
@@ -629,3 +487,77 @@ def test_the_devices_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backend_devices("torch:cuda:1") == backend_devices("torch:cpu") == backend_devices("reference") == ()
     monkeypatch.setattr(device.torch.cuda, "is_available", lambda: False)
     assert backend_devices("torch:cuda") == backend_devices("torch") == ()
+
+
+# --- corpora judged by this process, and what a run of them is about --------------------------------------------------
+
+
+# --- what is judged ---------------------------------------------------------------------------------------------------
+
+
+def test_each_backend_has_a_record_of_each_case_in_order() -> None:
+    setup = JudgeSetup(("reference", "torch:cpu"), limits=None)
+    judged = untimed(judge_tasks(InProcess(setup.judges()), blocks(seed=WITH_OPEN)))
+    digests = [case.digest for case in reader(seed=WITH_OPEN).header.numbered_cases()]
+    assert [[record.case for record in records] for records in judged] == [digests, digests]
+    assert {record.verdict for records in judged for record in records} == {Verdict.PASS, Verdict.OBSERVED}
+
+
+def test_blocks_are_taken_as_they_are_needed() -> None:
+    """However long a corpus is, no more than one block of it is in memory."""
+    taken = []
+
+    def watched() -> Iterator[CaseBlock]:
+        for block in blocks():
+            taken.append(block)
+            yield block
+
+    next(judge_tasks(InProcess(JudgeSetup(("reference",), limits=None).judges()), watched()))
+    assert len(taken) == 1
+
+
+def test_cases_are_judged_in_the_reading_asked_for() -> None:
+    one, other = (
+        untimed(judge_tasks(InProcess(JudgeSetup(("reference",), reading, limits=None).judges()), blocks(60, 300)))[0]
+        for reading in Reading
+    )
+    assert {record.verdict for record in one} != {record.verdict for record in other}
+
+
+# --- what is run ------------------------------------------------------------------------------------------------------
+
+
+def test_corpora_come_one_after_the_other() -> None:
+    found = list(blocks_of([reader(BLOCK_LINES + 3), reader(5, seed=1, name="b.jsonl")], WHOLE))
+    told = [(block.name, len(block.numbers), block.numbers[0]) for block in found]
+    assert told == [("a.jsonl", BLOCK_LINES, 2), ("a.jsonl", 3, 2 + BLOCK_LINES), ("b.jsonl", 5, 2)]
+
+
+@pytest.mark.parametrize("own", [WHOLE, Shard(2, 3)])
+@pytest.mark.parametrize("part", [WHOLE, Shard(1, 2), Shard(3, 3)])
+def test_the_number_of_cases_is_known_beforehand(own: Shard, part: Shard) -> None:
+    header = reader(shard=own).header
+    taken = sum(len(block.numbers) for block in blocks_of([reader(shard=own)], part))
+    assert planned_cases([header], part) == taken
+    assert planned_cases([header, header], part) == 2 * taken
+
+
+def test_a_campaign_names_its_corpora() -> None:
+    setup = JudgeSetup(("reference",), Reading.OBSERVED, repeat=5, limits=None)
+    claims = InProcess(setup.judges()).capabilities()[0]
+    one, other = Header.of(3, 4, ["TILE"], [Level.L6_4]), Header.of(3, 5, ["GATHER"], [Level.L2_1])
+    campaign = describe_sweep(claims, setup, [one, other], ["aa", "bb"], Shard(3, 16))
+    assert (campaign.operators, campaign.levels) == (("GATHER", "TILE"), ("2_1", "6_4"))
+    assert (campaign.budget, campaign.seed, campaign.spec, campaign.repeat) == ("corpus", 4, "observed", 5)
+    assert (campaign.environment["corpus"], campaign.environment["shard"]) == ("aa, bb", "3/16")
+    assert describe_sweep(claims, setup, [one], [], WHOLE).environment["corpus"] == "standard input"
+    assert {name for rule in campaign.rules for name in rule["operators"]} == {"GATHER", "TILE"}
+
+
+# --- where it is judged -----------------------------------------------------------------------------------------------
+
+
+def test_processes_take_places_in_turn() -> None:
+    setup = JudgeSetup(("a", "b"), places=(("a:0", "b"), ("a:1", "b")))
+    assert [setup.at(n).loaded_names for n in range(3)] == [("a:0", "b"), ("a:1", "b"), ("a:0", "b")]
+    assert JudgeSetup(("a", "b")).at(3).loaded_names == ("a", "b")
