@@ -44,7 +44,10 @@ def started_process(remarks: IO[bytes], code: str, **environment: str) -> ChildP
 def is_gone(pid: int) -> bool:
     until = time.monotonic() + 30
     while time.monotonic() < until:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
             return True
         time.sleep(0.01)
     return False
