@@ -103,11 +103,6 @@ class Runs:
         self._count += 1
         return self._folder / f"{self._count}"
 
-    def go_on(self, ran: Ran, attempt: dict[str, Any]) -> dict[str, Any]:
-        """Run one more command where others ran."""
-        ((outcome,),) = self._run([json.dumps([str(ran.here), [attempt]])])
-        return outcome
-
     def _run(self, lines: Sequence[str]) -> list[list[dict[str, Any]]]:
         script = SUPPORT / "interrupted_runs.py"
         done = subprocess.run([sys.executable, script], input="\n".join(lines), capture_output=True, text=True)
@@ -248,21 +243,25 @@ def refused(result: Result) -> str:
     return result.stderr
 
 
-def test_nothing_is_judged_twice(runs: Runs) -> None:
-    ran = interrupted(runs)
-    assert ran.outcomes[0]["stderr"].splitlines()[-1] == (
-        "dml-conformance: interrupted; the run is incomplete; what was judged is kept, and the same command with "
-        "--resume goes on from there"
-    )
-    assert not (ran.here / "out").exists()
-    (results,) = ran.here.glob(".*/results.sqlite")
-    with Store(results) as store:
-        finished = store.marks()[-1].records
-    seconds = [record.seconds for record in records_of(results.parent)]
-    assert len(seconds) > 200
-    again = runs.go_on(ran, attempt(*SOUND, "--resume"))
-    assert f"Resuming after {finished} cases of the run that began at" in again["stderr"]
-    assert [record.seconds for record in records_of(ran.here / "out")][:finished] == seconds[:finished]
+def test_nothing_is_judged_twice(runs: Runs, command: Command) -> None:
+    """Whoever goes on with it: this process, or two of its own."""
+    whole, expected = undisturbed(runs, *SOUND)
+    for how in (["--in-process"], ["-n", "2"]):
+        ran = interrupted(runs)
+        assert ran.outcomes[0]["stderr"].splitlines()[-1] == (
+            "dml-conformance: interrupted; the run is incomplete; what was judged is kept, and the same command with "
+            "--resume goes on from there"
+        )
+        assert not (ran.here / "out").exists()
+        (results,) = ran.here.glob(".*/results.sqlite")
+        with Store(results) as store:
+            finished = store.marks()[-1].records
+        seconds = [record.seconds for record in records_of(results.parent)]
+        assert len(seconds) > 200
+        again = command(ran.here, *(word for word in SOUND if word != "--in-process"), *how, "--resume")
+        assert f"Resuming after {finished} cases of the run that began at" in again.stderr
+        assert [record.seconds for record in records_of(ran.here / "out")][:finished] == seconds[:finished]
+        assert_completed(ran._replace(outcomes=[{"code": again.exit_code}]), whole, expected)
 
 
 def test_a_new_run_does_not_take_the_place_of_an_interrupted_one_unasked(runs: Runs, command: Command) -> None:

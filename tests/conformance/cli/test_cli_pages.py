@@ -75,9 +75,6 @@ def test_an_error_is_told_with_its_place_and_all_it_rests_on(folder: Path) -> No
     assert below["rule"] == {check.name: check.statement for check in checks().values()}["example-values"]
     assert below["why"]
     assert lines[-1].startswith("1 page: 1 error, ")
-
-
-def test_a_page_without_errors(folder: Path) -> None:
     result = invoke("sound.md")
     assert (result.exit_code, result.stderr) == (Exit.CONFORMANT, "")
     assert result.stdout.splitlines()[-1].startswith("1 page: 0 errors")

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 import pytest
 from click.testing import CliRunner, Result
-from commands import certificate, invoke
+from commands import certificate
 from judged_tasks import records_of, tasks_left
 
 from dml_conformance.backends.base import Capabilities
@@ -68,7 +62,6 @@ class Once(ReferenceBackend):
         os.mkdir("there")
 """
 LEVELS = (Level.L1_0, Level.L2_1)
-GONE_SECONDS = 60.0
 
 
 @pytest.fixture(autouse=True)
@@ -113,13 +106,6 @@ def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Re
     for stage in engine.stages():
         for task, outcome in several.outcomes(filter(engine.wants, stage), engine.wants):
             yield task, (engine.settled(written.whole()) for written in decode_records(outcome.backends[0].records))
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + GONE_SECONDS
-    while not holds():
-        assert time.monotonic() < until, "it did not come to that"
-        time.sleep(0.02)
 
 
 def certify(*arguments: str, code: int) -> Result:
@@ -210,59 +196,6 @@ def test_as_many_processes_judge_as_pay(
     chosen = chain.from_iterable(("--operator", name) for name in list(all_operators())[:operators])
     certify("--backend", "reference", "--out", "out", *chosen, code=3)
     assert asked == [workers]
-
-
-# Tells of its processes after some units, and interrupts itself.
-INTERRUPTED = """
-import os, signal, sys, time
-import psutil
-from dml_conformance.conformance.cli import certify as certify_module
-from dml_conformance.conformance.cli import main
-from dml_conformance.conformance.workers import Workers
-
-count = 0
-
-def outcomes(self, tasks, wants, whole=Workers.outcomes):
-    global count
-    for each in whole(self, tasks, wants):
-        if count == 12:
-            time.sleep(1)  # the next mark is kept at once
-        if count == 14:
-            pids = [child.pid for child in psutil.Process().children(recursive=True)]
-            print("processes:", *pids, file=sys.stderr, flush=True)
-            os.kill(os.getpid(), sent)
-        count += 1
-        yield each
-
-sent = getattr(signal, sys.argv.pop())
-signal.signal(signal.SIGINT, signal.default_int_handler)
-Workers.outcomes = outcomes
-main()
-"""
-
-
-@pytest.mark.slow
-def test_an_interrupted_run_goes_on_with_another_number_and_leaves_no_process(here: Path) -> None:
-    command = ["certify", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--backend", "wrong.py:Wrong"]
-    for sent in ("SIGINT", "SIGKILL"):
-        interrupted = [sys.executable, "-c", INTERRUPTED, *command, "-n", "2", "--out", sent, sent]
-        run = subprocess.run(interrupted, capture_output=True, text=True)
-        assert run.returncode in (3, -getattr(signal, sent)), run.stderr
-        (line,) = (line for line in run.stderr.splitlines() if line.startswith("processes:"))
-        pids = [int(pid) for pid in line.split()[1:]]
-        assert len(pids) >= 5  # two that judge, their backends', and the backend of the one that measures
-        wait_until(lambda pids=pids: not any(map(_lives, pids)))
-        result = invoke(*command, "--out", sent, "-n", "3", "--resume")
-        assert result.exit_code == 1, result.output
-        assert "Resuming after" in result.stderr
-    assert invoke(*command, "--out", "whole").exit_code == 1
-    assert told(here / "SIGINT") == told(here / "SIGKILL") == told(here / "whole")
-
-
-def _lives(pid: int) -> bool:
-    with suppress(psutil.Error):
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    return False
 
 
 def test_a_judge_in_another_process_is_the_same() -> None:
