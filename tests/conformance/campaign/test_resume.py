@@ -27,6 +27,7 @@ from dml_conformance.reports.views.certificate import Certificate
 
 SCOPE = ("--in-process", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", "out")
 SOUND = ("certify", "--backend", "reference", *SCOPE)
+PARALLEL = ("certify", "--backend", "reference", *SCOPE[1:], "-n", "2")
 WRONG = ("certify", "--backend", "wrong.py:Wrong", *SCOPE, "--waivers", "waivers.toml", "--package")
 RECORD, SQL, FILE = "record", "sql", "file"
 # Wrong in what the boundaries find, so that the search has something to make smaller; a part of it is waived.
@@ -186,17 +187,20 @@ def completed(runs: Runs, arguments: Sequence[str], broken_off: Iterable[dict[st
 # Every moment.
 
 WAYS = [
-    (signal.SIGKILL, (RECORD, SQL, FILE), 10),
-    (signal.SIGTERM, (RECORD, FILE), 4),
-    (signal.SIGINT, (RECORD, FILE), 4),
+    (SOUND, signal.SIGKILL, (RECORD, SQL, FILE), 10),
+    (SOUND, signal.SIGTERM, (RECORD, FILE), 4),
+    (SOUND, signal.SIGINT, (RECORD, FILE), 4),
+    (PARALLEL, signal.SIGKILL, (RECORD,), 1),
 ]
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("how", "kinds", "times"), WAYS)
-def test_killed_at_any_moment_a_run_is_completed(runs: Runs, how: int, kinds: Sequence[str], times: int) -> None:
-    moments = random.Random(how).sample(range(10, moments_of(runs, *SOUND, kinds=kinds)), times)
-    found = completed(runs, SOUND, ({"moment": moment, "signal": how, "kinds": kinds} for moment in moments))
+@pytest.mark.parametrize(("arguments", "how", "kinds", "times"), WAYS)
+def test_killed_at_any_moment_a_run_is_completed(
+    runs: Runs, arguments: Sequence[str], how: int, kinds: Sequence[str], times: int
+) -> None:
+    moments = random.Random(how).sample(range(10, moments_of(runs, *arguments, kinds=kinds)), times)
+    found = completed(runs, arguments, ({"moment": moment, "signal": how, "kinds": kinds} for moment in moments))
     for moment, ran in zip(moments, found, strict=True):
         killed = ran.outcomes[0]
         assert killed["moments"] == moment
@@ -246,7 +250,7 @@ def refused(result: Result) -> str:
 def test_nothing_is_judged_twice(runs: Runs, command: Command) -> None:
     """Whoever goes on with it: this process, or two of its own."""
     whole, expected = undisturbed(runs, *SOUND)
-    for how in (["--in-process"], ["-n", "2"]):
+    for how in (SOUND, PARALLEL):
         ran = interrupted(runs)
         assert ran.outcomes[0]["stderr"].splitlines()[-1] == (
             "dml-conformance: interrupted; the run is incomplete; what was judged is kept, and the same command with "
@@ -258,7 +262,7 @@ def test_nothing_is_judged_twice(runs: Runs, command: Command) -> None:
             finished = store.marks()[-1].records
         seconds = [record.seconds for record in records_of(results.parent)]
         assert len(seconds) > 200
-        again = command(ran.here, *(word for word in SOUND if word != "--in-process"), *how, "--resume")
+        again = command(ran.here, *how, "--resume")
         assert f"Resuming after {finished} cases of the run that began at" in again.stderr
         assert [record.seconds for record in records_of(ran.here / "out")][:finished] == seconds[:finished]
         assert_completed(ran._replace(outcomes=[{"code": again.exit_code}]), whole, expected)

@@ -18,7 +18,7 @@ from backend_files import write_backend
 from click.testing import Result
 from commands import PROGRAM, certificate, invoke, records_of
 
-from dml_conformance.conformance.exchange.corpus import Header, Shard, corpus_lines
+from dml_conformance.conformance.exchange.corpus import Header, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.output.folder import FILES
 from dml_conformance.reports.store.results import Store
@@ -119,14 +119,6 @@ def test_several_backends_in_one_go(tmp_path: Path, tile: Path, how: tuple[str, 
     assert order == sorted(order)
 
 
-def test_shards_are_parts_of_the_run(tmp_path: Path, tile: Path) -> None:
-    everything, shard = tmp_path / "all", corpus(tmp_path / "shard.zst", shard=Shard(2, 3))
-    run(tile, "--backend", "reference", "--out", everything)
-    for n, given in enumerate(([tile, "--shard", "1/3"], [tile, "--shard", "2/3"], [tile, "--shard", "3/3"], [shard])):
-        assert run(*given, "--backend", "reference", "--out", tmp_path / f"{n}").exit_code == 0
-        assert results(tmp_path / f"{n}") == results(everything)[n if n < 3 else 1 :: 3]
-
-
 def test_a_corpus_from_standard_input(tmp_path: Path, tile: Path) -> None:
     lines = [*corpus_lines(Header.of(CASES, 0, ["TILE"], LEVEL))]
     for n, content in enumerate((tile.read_bytes(), b"".join(lines))):
@@ -189,25 +181,6 @@ def test_wrong_usage(tmp_path: Path, tile: Path) -> None:
         (("--backend", f"{chips}:npu:0", "--devices", "all"), "npu:0 leaves no choice of devices on this machine"),
     ):
         assert told in refused(tmp_path, tile, *more)
-
-
-def test_a_backend_that_ends_its_process(tmp_path: Path, tile: Path) -> None:
-    """It is the case that crashes, and not the run, nor a worker."""
-    does = "desc.output_tensor.element_count % 720 or __import__('os')._exit(3); "
-    name = backend(tmp_path, does + "super().execute(desc, level, inputs, outputs)")
-    found = []
-    for workers in ("1", "2"):
-        out = tmp_path / workers
-        result = run(tile, "--backend", name, "-n", workers, "--out", out)
-        assert result.exit_code == 1
-        assert "ended with code 3" in result.stdout
-        assert "worker process" not in result.stderr, "what was lost is the backend's own"
-        found.append((certificate(out)["digests"]["results"], results(out)))
-    assert found[0] == found[1]
-    verdicts = [verdict for _, verdict in found[0][1]]
-    assert len(verdicts) == CASES
-    assert set(verdicts) == {"pass", "crash"}
-    assert verdicts.count("crash") < 5
 
 
 def test_in_process(tmp_path: Path, tile: Path) -> None:

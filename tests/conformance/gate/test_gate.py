@@ -18,6 +18,7 @@ from backend_files import write_backend
 from commands import invoke
 from gate_runs import run_gate
 
+from dml_conformance.conformance.gate.plugin import DEFAULT_EXAMPLES
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import slots
@@ -106,12 +107,6 @@ def test_one_id_for_each_operator_level_and_rule(gate: Run) -> None:
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize(("asked", "found"), [((), ["6_4"]), (("--dml-level", "all"), [str(level) for level in Level])])
-def test_without_a_level_it_is_the_highest_that_is_claimed(gate: Run, asked: tuple[str, ...], found: list[str]) -> None:
-    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", *asked, "--collect-only", "-q")
-    assert {name.split("-")[1] for name in ids(result)} == set(found)
-
-
 @pytest.mark.parametrize(
     ("selection", "names"),
     [
@@ -133,8 +128,10 @@ def test_a_conformant_backend_passes_what_is_selected(gate: Run, selection: tupl
 
 
 def test_of_all_levels_a_rule_has_its_test_at_one(gate: Run) -> None:
-    """The other levels have one test each, or ids would grow with rules times levels."""
-    result = gate("--dml-backend", "reference", "--dml-operator", "TILE", "--dml-level", "all", "--collect-only", "-q")
+    """The other levels have one test each, or ids would grow with rules times levels. Unasked it is the highest."""
+    tests_of_tile = ("--dml-backend", "reference", "--dml-operator", "TILE", "--collect-only", "-q")
+    assert {name.split("-")[1] for name in ids(gate(*tests_of_tile))} == {"6_4"}
+    result = gate(*tests_of_tile, "--dml-level", "all")
     found = [name.removeprefix("TILE-").partition("-") for name in ids(result) if "/" not in name]
     assert [level for level, _, rule in found if not rule] == [level.label for level in Level if level is not HIGHEST]
     assert [rule for level, _, rule in found if level == "6_4"] == list(applicable_rules("TILE", HIGHEST))
@@ -169,6 +166,31 @@ def test_a_refusal_is_seen_without_executing(gate: Run, pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(
         ["TILE at level 3_0: fail, DESCRIPTOR.acceptance", "*rejected a valid descriptor: not here"]
     )
+
+
+def test_a_hypothesis_seed_repeats_a_run(gate: Run, pytester: pytest.Pytester) -> None:
+    """And another one is another run; without examples only the fixed cases are left."""
+    logs = """
+        def validate(self, desc, level):
+            with HERE.joinpath("log").open("a") as log:
+                log.write(repr(desc) + chr(10))
+            return super().validate(desc, level)
+    """
+    name = write_backend(pytester.path, logs)
+
+    def cases(*more: str) -> list[str]:
+        result = gate("--dml-backend", name, "--dml-operator", "TILE", "-k", "EXECUTION.strides", *more)
+        result.assert_outcomes(passed=1, deselected=OTHERS)
+        log = pytester.path / "log"
+        found = log.read_text().splitlines()
+        log.unlink()
+        return found
+
+    one, again, other = (cases(f"--hypothesis-seed={seed}") for seed in (1, 1, 2))
+    fixed = cases("--dml-examples=0")
+    assert one == again != other
+    assert len(one) - len(fixed) == DEFAULT_EXAMPLES
+    assert set(fixed) < set(one)
 
 
 # --- a failure --------------------------------------------------------------------------------------------------------

@@ -40,7 +40,9 @@ link = "https://example.com/issues/17"
 owner = "kernels@example.com"
 expires = {expires}
 """
-STATEMENT_TOML = 'vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n'
+STATEMENT_TOML = (
+    'vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n[versions]\nfirmware = "7"\n'
+)
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +71,7 @@ def test_a_signed_package_is_made_and_verified() -> None:
     assert made.exit_code == 0, made.output
     assert "Package: out.tar.zst" in made.stdout
     assert names("out") == sorted(PACKAGE_FILES)
+    assert '"firmware": "7"' in Path("out", STATEMENT).read_text()
     for package in ("out", "out.tar.zst"):
         found = invoke("verify", package, "--public-key", "key.pub")
         assert found.exit_code == 0, found.output

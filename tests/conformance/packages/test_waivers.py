@@ -1,4 +1,4 @@
-"""Waivers and statements: what a file may say, with the entry of what it may not; and what waivers cover."""
+"""Waivers: what a file may say, with the entry of what it may not; and what they cover."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from package_support import STATED, WAIVER
+from package_support import WAIVER
 
-from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError, read_toml
+from dml_conformance.conformance.packages.toml import MOST_BYTES, TomlError
 from dml_conformance.conformance.packages.waivers import WaiverError, Waivers, read_waivers, waived_reason
 from dml_conformance.reports.model.records import Phase, Record, Verdict
-from dml_conformance.reports.package.forms import Stated, Waiver
+from dml_conformance.reports.package.forms import Waiver
 
 DAY = date(2026, 11, 21)
 GOOD = """\
@@ -173,14 +173,3 @@ def test_the_first_waiver_that_covers_a_failure_applies() -> None:
     assert waivers.unused() == ["waiver[2]"]
     with pytest.raises(WaiverError, match=r"waiver\[2\]: this waiver covers no failure of this run; remove it"):
         waivers.check_used()
-
-
-# --- statements ---------------------------------------------------------------------------------------------------
-
-
-def test_statements_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "statement.toml"
-    path.write_text('vendor = "Example Ltd"\nproduct = "Example NPU"\nproduct_version = "1.2"\n')
-    assert read_toml(path, Stated) == STATED
-    path.write_text(path.read_text() + '[versions]\nfirmware = "7"\n')
-    assert read_toml(path, Stated).versions == {"firmware": "7"}
