@@ -273,7 +273,6 @@ WritesBeforeItsInput = after(lambda source, _: flip(source.buffer.ctypes.data - 
 
 DiesAlways = before(os.abort, larger(5))
 HangsAlways = before(lambda: time.sleep(600), larger(5))
-DiesOfLarge = before(os.abort, larger(50_000))
 
 DiesInTheNinthExecution = before(os.abort, call(9))
 KillsInThe40thExecution = before(kill(), call(40))

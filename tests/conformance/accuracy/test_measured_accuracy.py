@@ -238,27 +238,24 @@ def test_the_sign_of_zero_counts_where_it_is_kept() -> None:
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-def test_torch_is_within_the_bounds(on_device: bool) -> None:
-    told: list[int] = []
-    backend = TorchBackend("cpu")
-    found = measure(backend, EXP, FLOAT32, PRECISE, sampled=64, on_device=on_device, advance=told.append)
-    assert (found.tried, sum(told), found.wrong, found.worst) == (2**15, 2**15, 0, [])
-    assert 0.5 < found.error[0] < 2.0
-    assert 0.1 < found.most_used < 0.5
-    assert found.quantile(0.5) <= found.quantile(0.999) <= found.error[0]
-
-
-def test_both_ways_find_the_same() -> None:
-    backend = TorchBackend("cpu")
-    for name in ("ELEMENT_WISE_ASINH", "ELEMENT_WISE_SIN"):
-        one, other = (measure(backend, name, FLOAT32, DIRECTML, sampled=64, on_device=way) for way in (False, True))
+def test_torch_is_within_the_bounds_and_both_ways_find_the_same() -> None:
+    backend, told = TorchBackend("cpu"), list[int]()
+    for name in (EXP, "ELEMENT_WISE_ASINH", "ELEMENT_WISE_SIN"):
+        one, other = (
+            measure(backend, name, FLOAT32, PRECISE, sampled=64, on_device=way, advance=told.append)
+            for way in (False, True)
+        )
         assert (one.tried, one.counted, one.wrong) == (other.tried, other.counted, other.wrong)
         assert one.error[0] == pytest.approx(other.error[0])
         assert one.error[1] == other.error[1]
         assert one.most_used == pytest.approx(other.most_used)
         assert (np.abs(one.histogram - other.histogram) <= 2).all()
         assert [row[:2] for row in one.binades()] == [row[:2] for row in other.binades()]
+        if name == EXP:
+            assert (one.tried, sum(told), one.wrong, one.worst) == (2**15, 2**16, 0, [])
+            assert 0.5 < one.error[0] < 2.0
+            assert 0.1 < one.most_used < 0.5
+            assert one.quantile(0.5) <= one.quantile(0.999) <= one.error[0]
 
 
 def test_parts_come_to_the_same_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,12 +269,6 @@ def test_profiles_judge_what_they_say(packages: Packages, profile: ClaimsProfile
     assert Statement.from_json((package / STATEMENT).read_bytes()).profile == str(profile)
 
 
-def test_a_package_of_an_inaccurate_backend_names_its_rule_and_tolerance(packages: Packages) -> None:
-    failures = [record for record in records_of(packages("inaccurate")) if record.verdict is Verdict.FAIL]
-    assert "ELEMENT_WISE_EXP.accuracy" in {record.rule for record in failures}
-    assert all("--accuracy precise" in record.reproduce for record in failures)
-
-
 def test_the_files_keep_to_their_published_schemas(packages: Packages) -> None:
     for package in (packages("signed"), packages("waived")):
         for name, schema in (
