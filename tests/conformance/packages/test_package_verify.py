@@ -893,7 +893,7 @@ def test_every_byte_of_the_signature_counts(signed: Path, tmp_path: Path) -> Non
     chooser = random.Random(3)
     package = Path(shutil.copytree(signed, tmp_path / "package"))
     key_id = range(content.index(b'"keyid"'), content.index(b'"sig"'))
-    places = [*chooser.sample(range(len(content)), 6), chooser.choice(key_id), len(content) - 1]
+    places = [*chooser.sample(range(len(content)), 3), chooser.choice(key_id), len(content) - 1]
     for at in places:
         (package / SIGNATURE).write_bytes(spoiled(content, at))
         assert not verified(package, key=KEY.public_key()).verifies, at
