@@ -46,7 +46,7 @@ def run(*arguments: str | Path) -> Result:
 def piped(content: bytes, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """A run of its own, with something at its standard input."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "run", *map(str, arguments)],
+        [sys.executable, "-c", PROGRAM, "run", "--in-process", *map(str, arguments)],
         input=content,
         capture_output=True,
         check=False,
