@@ -85,6 +85,7 @@ def twice(count: int) -> list[Case]:
 # --- where backends are judged ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("operator", "level"), [*EPOCHS, *((name, HIGHEST) for name in operators())])
 def test_undoing_the_poison_is_found_everywhere(operator: str, level: Level) -> None:
     assert first_failure(campaign(cheating_backends.UndoesThePoison(), operator, level)) is not None

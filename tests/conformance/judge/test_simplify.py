@@ -101,6 +101,7 @@ def test_attributes_that_count_dimensions_go_with_them() -> None:
     assert found == descriptor_classes()["GATHER"](plain, indices, plain, 1, 0)
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("operator", operators())
 def test_it_gets_smaller_or_stays(operator: str) -> None:
     for desc in some(operator, 10):
