@@ -26,7 +26,7 @@ STARTS = """\
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c",
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(1000)"])
-print(child.pid, os.environ.get("WORD"), os.getpgid(0) == os.getpid(), flush=True)
+print(f"{child.pid} {os.environ.get('WORD')} {os.getpgid(0) == os.getpid()}", flush=True)
 sys.stdin.read()
 """
 

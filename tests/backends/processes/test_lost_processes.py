@@ -267,7 +267,7 @@ def test_the_gate_forgives_a_few_and_tells_of_them(
         times(count)
         result = run_gate(pytester, *GATE, awful("IsKilledOnce"), *more, "--dml-examples", "2")
         assert result.ret is code
-        result.stdout.fnmatch_lines([f"*{count} processes of the backend were lost*", "*no case is blamed for 3*"])
+        result.stdout.fnmatch_lines([f"*{count} processes of the backend were lost*", "*no case is blamed for *"])
 
 
 def test_a_failure_at_the_gate_is_repeated(pytester: pytest.Pytester, times: Callable[[int], None]) -> None:
