@@ -459,7 +459,7 @@ def test_each_device_has_a_process(tmp_path: Path, chosen: tuple[int, ...]) -> N
         assert (mine.name, reference.name) == (name, "reference")
         assert mine.device == (f"{count} x a chip" if count > 1 else "a chip")
         found = untimed(judge_tasks(workers, tiles(240, 10)))
-    assert found[0] == found[1] == passed_by_all(tiles(240, 10))
+    assert len({digest_of(records) for records in (*found, passed_by_all(tiles(240, 10)))}) == 1
     assert {file.name for file in tmp_path.glob("used-*")} == {f"used-gpu:{n}" for n in (chosen or range(3))}
 
 
