@@ -137,10 +137,16 @@ def is_contrary(expected: str, answered: str) -> bool:
     return (expected, answered) in ((Outcome.ACCEPT, "reject"), (Outcome.REJECT, "accept"))
 
 
-def case_size(record: Record) -> tuple[int, int]:
-    """How much there is to a case: its dimensions and their sizes, then the length of descriptor and data as JSON."""
+# See `case_size`.
+Size = tuple[int, int, bool]
+
+
+def case_size(record: Record) -> Size:
+    """How much there is to a case: its dimensions and their sizes, then the length of descriptor and data as JSON, then
+    whether it was made for another rule than the verdict is about."""
     desc = record.case_json.get("desc")
-    return sum(1 + size for size in _sizes(desc)), len(msgspec.json.encode((desc, record.case_json.get("data"))))
+    length = len(msgspec.json.encode((desc, record.case_json.get("data"))))
+    return sum(1 + size for size in _sizes(desc)), length, record.case_json.get("rule") != record.rule
 
 
 def _sizes(value: Any) -> Iterator[int]:
@@ -210,8 +216,8 @@ class FailureGroup:
     levels: Counter[str] = field(default_factory=Counter)
     decisions: Counter[tuple[str, str]] = field(default_factory=Counter)
     samples: list[Record] = field(default_factory=list)
-    smallest_size: tuple[int, int] = (1 << 62, 0)
-    smallest_at: dict[str, tuple[tuple[int, int], str]] = field(default_factory=dict)
+    smallest_size: Size = (1 << 62, 0, False)
+    smallest_at: dict[str, tuple[Size, str]] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         self.count += 1

@@ -36,6 +36,7 @@ from dml_conformance.reports.model.summary import (
     Conformance,
     FailureGroup,
     FailureKind,
+    Size,
     Summary,
     Test,
     Verdicts,
@@ -412,7 +413,7 @@ class CampaignReport:
     @cached_property
     def _smallest_cases(self) -> dict[str, dict[tuple[str, str], str]]:
         """For each campaign by operator and level the smallest case that failed, as the page names it."""
-        smallest: dict[str, dict[tuple[str, str], tuple[tuple[int, int], str]]] = {}
+        smallest: dict[str, dict[tuple[str, str], tuple[Size, str]]] = {}
         for label, summary in self.campaigns:
             of = smallest.setdefault(label, {})
             for group in summary.failures.values():

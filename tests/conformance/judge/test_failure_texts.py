@@ -260,6 +260,14 @@ def test_the_smallest_case_is_the_one_with_the_smallest_tensors(small: Any, larg
     assert case_size(one) < case_size(other)
 
 
+def test_of_equal_cases_the_one_made_for_the_rule_is_the_smallest() -> None:
+    """So the line that runs it again names the rule that stands above it."""
+    desc, after = copying((3, 2), output_tensor=STRIDED), where_strided(flip_a_bit)
+    other, own = (judged(desc, rule, OWN, ScriptedBackend(after=after)) for rule in (VALUES, STRIDES))
+    assert other.rule == own.rule == STRIDES
+    assert case_size(own) < case_size(other)
+
+
 # --- where in the backend ---------------------------------------------------------------------------------------------
 
 RAISES = """
