@@ -16,6 +16,8 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
 
 import psutil
 import pytest
@@ -97,6 +99,9 @@ class Slow(Executor):
 
     most_open = 3
 
+    def check(self) -> None:
+        """Called where nothing came while an outcome is waited for."""
+
     def submit(self, task: Work) -> Future[WorkOutcome]:
         future: Future[WorkOutcome] = Future()
         self.futures.setdefault(task.name, []).append(future)
@@ -129,6 +134,16 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
         return future
 
     monkeypatch.setattr(executor, "submit", submitted)
+
+    class Watched(SimpleQueue):  # type: ignore[type-arg]
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            try:
+                return super().get(block, timeout)
+            except Empty:
+                executor.check()
+                raise
+
+    monkeypatch.setattr(executor_module, "SimpleQueue", Watched)
     monkeypatch.setattr(executor, "check", lambda: executor.finish("0"))  # nothing else comes any more
     monkeypatch.setattr(executor_module, "LONGEST_WAIT", 0.01)
     return executor
