@@ -13,8 +13,15 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.floats import FORMATS, quiet
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Array, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._quantize import has_no_reciprocal
-from dml_conformance.backends.reference.operators._windows import CUT_WINDOWS, counted, gathered, seeing, windows_seen
-from dml_conformance.backends.reference.parts import Cut
+from dml_conformance.backends.reference.operators._windows import (
+    CUT_WINDOWS,
+    counted,
+    gathered,
+    pooled_axes,
+    seeing,
+    windows_seen,
+)
+from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Within
@@ -122,10 +129,20 @@ def quantized_average_pooling(desc: AveragePooling, arrays: Arrays) -> dict[str,
     return {"output_tensor": averages}
 
 
+def cut_quantized(desc: AveragePooling, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The image of a box, and the scales and zero points of its channels; one of these may be for all."""
+    channels = spans[1]
+    boxes = {key: array if array.size == 1 else array.reshape(-1)[channels] for key, array in arrays.items()}
+    return desc, boxes | {"input_tensor": arrays["input_tensor"][tuple(spans)]}
+
+
 OPERATORS: dict[str, Compute] = {
     "QUANTIZED_LINEAR_AVERAGE_POOLING": quantized_average_pooling,
     "AVERAGE_POOLING": average_pooling,
     "AVERAGE_POOLING1": average_pooling,
     "AVERAGE_POOLING_GRAD": average_pooling_grad,
 }
-CUTS: dict[str, Cut] = dict.fromkeys(("AVERAGE_POOLING", "AVERAGE_POOLING1", "AVERAGE_POOLING_GRAD"), CUT_WINDOWS)
+CUTS: dict[str, Cut] = {
+    **dict.fromkeys(OPERATORS, CUT_WINDOWS),
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": CutRows(pooled_axes, cut_quantized),
+}
