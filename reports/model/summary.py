@@ -149,15 +149,17 @@ def case_size(record: Record) -> Size:
     return sum(1 + size for size in _sizes(desc)), length, record.case_json.get("rule") != record.rule
 
 
-def _sizes(value: Any) -> Iterator[int]:
-    """The sizes of all tensors in JSON of a descriptor."""
-    if isinstance(value, dict):
-        yield from (size for size in value.get("Sizes", ()) if isinstance(size, int))
-        for item in value.values():
-            yield from _sizes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _sizes(item)
+def _sizes(desc: Any) -> Iterator[int]:
+    """The sizes of all tensors in JSON of a descriptor, which in a file from outside may be of any form."""
+    left = [desc]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            sizes = value.get("Sizes")
+            yield from (size for size in sizes if isinstance(size, int)) if isinstance(sizes, list) else ()
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
 
 
 class Verdicts(Counter[Verdict]):

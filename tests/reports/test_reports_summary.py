@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -25,6 +26,7 @@ from dml_conformance.reports.model.summary import (
     Conformance,
     FailureKind,
     Summary,
+    case_size,
     failure_kind,
 )
 from dml_conformance.reports.package.forms import Waiver
@@ -111,6 +113,19 @@ def test_a_run_that_was_stopped_or_goes_on_is_incomplete_unless_something_failed
 )
 def test_kinds_of_failures(record: Record, kind: FailureKind) -> None:
     assert failure_kind(record) is kind
+
+
+@pytest.mark.parametrize(
+    ("desc", "size"),
+    [
+        ({"InputTensor": {"Sizes": [2, 3]}, "OutputTensors": [{"Sizes": [4]}, None]}, (1 + 2) + (1 + 3) + (1 + 4)),
+        ({"InputTensor": {"Sizes": 5}, "Sizes": ["9", 1]}, 2),
+        (None, 0),
+    ],
+)
+def test_a_case_is_as_large_as_its_tensors(desc: Any, size: int) -> None:
+    """Also in a file from outside, where a descriptor may be of any form."""
+    assert case_size(plain(case_json={"desc": desc}))[0] == size
 
 
 def test_counts_are_those_of_the_records() -> None:
