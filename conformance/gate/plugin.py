@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
 
 import pytest
 
+from dml_conformance.conformance.gate.failures import BriefFailures
 from dml_conformance.conformance.gate.losses import SessionLosses
 
 DEFAULT_EXAMPLES = 25
 SUITE = "dml_conformance.conformance.gate"
-BRIEF = pytest.StashKey[str]()  # of a test that failed: what differs, on one line
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,21 +76,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "dml_execution: does the backend compute what the specification says")
     config.addinivalue_line("markers", "dml_example: the worked examples of the specification's pages")
     config.pluginmanager.register(SessionLosses(), "dml-conformance losses")
+    config.pluginmanager.register(BriefFailures(), "dml-conformance failures")
     runs_suite = any(argument.partition("::")[0].startswith(SUITE) for argument in config.args)
     if runs_suite or any(config.getoption(name) for name in ("--dml-backend", "--dml-level", "--dml-operator")):
         from dml_conformance.conformance.gate.suite import check_options
 
         check_options(config, needs_backend=runs_suite)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In the short summary, and as the message in pytest's JUnit, a failure is one line, not its whole text again."""
-    report = yield
-    crash = getattr(report.longrepr, "reprcrash", None)
-    if BRIEF in item.stash and crash is not None:
-        crash.message = item.stash[BRIEF]
-    return report
 
 
 def pytest_unconfigure() -> None:

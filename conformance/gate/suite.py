@@ -21,8 +21,8 @@ from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.engine import example_cases
 from dml_conformance.conformance.campaign.plan import OperatorPlan
 from dml_conformance.conformance.exchange.failures import read_failures, save_failure
+from dml_conformance.conformance.gate.failures import BRIEF
 from dml_conformance.conformance.gate.losses import FORGIVEN, LOST
-from dml_conformance.conformance.gate.plugin import BRIEF
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge

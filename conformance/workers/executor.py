@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import TypeVar
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.backend import why_given_up
@@ -41,16 +40,6 @@ TASKS_AHEAD = 4  # for each that judges, so that none waits
 MOST_LOST = 3  # processes over one task
 MOST_HELD = 2**28  # bytes of records that wait for those of a task before them
 LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
-
-_T = TypeVar("_T")
-
-
-def settle(future: Future[_T], result: Callable[[], _T]) -> None:
-    """Have a future be what a call gives or raises."""
-    try:
-        future.set_result(result())
-    except Exception as error:
-        future.set_exception(error)
 
 
 class Executor(ABC):
@@ -356,7 +345,10 @@ class InProcess(Executor):
 
     def submit(self, task: Work) -> Future[WorkOutcome]:
         future: Future[WorkOutcome] = Future()
-        settle(future, lambda: self.judge(task))
+        try:
+            future.set_result(self.judge(task))
+        except Exception as error:
+            future.set_exception(error)
         return future
 
     def judge(self, task: Work) -> WorkOutcome:
