@@ -53,6 +53,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Reading
 
 REFERENCE = JudgeSetup(("reference",))
+MOST_KILLED = 5  # processes of a run that are killed at random
 
 
 def tiles(cases: int = 60, size: int = 20) -> list[CaseBlock]:
@@ -333,14 +334,18 @@ def kill_one(workers: Workers, chance: random.Random) -> int:
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("count", "seed"), [(1, 1), (2, 2), (4, 3)])
-def test_processes_that_are_killed_change_nothing(tmp_path: Path, count: int, seed: int) -> None:
+def test_processes_that_are_killed_change_nothing(
+    tmp_path: Path, count: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is lost is judged again: failures and exceptions come out the same too."""
+    # Chance may kill over one task each time, as tasks are taken ahead of those that are told.
+    monkeypatch.setattr(executor_module, "MOST_LOST", MOST_KILLED + 1)
     does = ("outputs['output_tensor'].view[:1] ^= 1; return", "raise ValueError('no')")[seed % 2]
     setup = JudgeSetup((write_harmful_backend(tmp_path, does, every=30),))
     work = blocks(50, 3000)
     (undisturbed,) = judged_here(setup, work)
     chance = random.Random(seed)
-    moments = {chance.randrange(len(work) - 10): chance.uniform(0, 0.05) for _ in range(5)}
+    moments = {chance.randrange(len(work) - 10): chance.uniform(0, 0.05) for _ in range(MOST_KILLED)}
     killed = 0
     parts = []
     with closing(Workers(setup, count)) as workers:
