@@ -202,6 +202,15 @@ def in_place_input(case: Case) -> str:
     return next((key for key, recipe in (case.data or {}).items() if recipe.in_place), "")
 
 
+def overwritable_input(case: Case) -> Slot | None:
+    """The first input whose memory an output may be bound to as well; None where there is none, or one is already."""
+    spec = spec_of(case.desc)
+    if not spec.facts.in_place or in_place_input(case) or overlaps(case):
+        return None
+    over = (slot for slot in inputs(case.desc) if spec.may_overwrite(slot.field))
+    return next((slot for slot in over if is_alike(slot.tensor, output_in_place(case.desc, slot.key).tensor)), None)
+
+
 def output_in_place(desc: OperatorDesc, key: str) -> Slot:
     """The output that is bound to the memory of an input: that of the same place among those which may be, if there are
     so many, else the first."""

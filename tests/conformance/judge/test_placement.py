@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from dml_conformance.backends.processes.backend import opened
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.backends.reference.layout import bits
+from dml_conformance.conformance.campaign.plan import OperatorPlan
 from dml_conformance.conformance.exchange.dxdispatch.exporting import NotExpressible, export
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.explain import explain
@@ -183,8 +183,21 @@ def test_what_shows_in_place_alone_is_found(operator: str) -> None:
     assert found[RULE].verdict is Verdict.FAIL
     assert found[RULE].rule == RULE
     others = [case for case in boundary_cases(operator, LEVEL) if case.data and not in_place_input(case)]
-    judged = BatchJudge(Judge(Clearing(), "clearing")).records(islice(others, 30), Phase.BOUNDARIES)
-    assert {record.verdict for record in judged} == {Verdict.PASS}
+    judged = list(BatchJudge(Judge(Clearing(), "clearing")).records(others, Phase.BOUNDARIES))
+    assert {record.verdict for record in judged} == {Verdict.PASS, Verdict.FAIL}
+    assert {record.rule for record in judged if record.verdict is Verdict.FAIL} == {RULE}
+    failed = next(record for record in judged if record.verdict is Verdict.FAIL)
+    assert "OutputTensor is bound to the memory of" in failed.reason
+    again = Case.from_json(failed.case_json)
+    assert Judge(Clearing(), "clearing").record(again, Phase.BOUNDARIES).reason == failed.reason
+
+
+@pytest.mark.parametrize("operator", ["ELEMENT_WISE_CLIP", "ELEMENT_WISE_ATANH"])
+def test_an_input_that_is_lost_shows_where_cases_in_place_hide_it(operator: str) -> None:
+    """What is computed of the few that are about it decides nothing: all is clipped, or not a number."""
+    plan = OperatorPlan.of(operator, list(Level), list(Level))
+    executed = (case for case in plan.boundaries(Level.L3_1, 0) if case.data is not None)
+    assert any(Judge(Clearing(), "clearing").record(case, Phase.BOUNDARIES).rule == RULE for case in executed)
 
 
 def test_every_operator_whose_page_allows_it_has_cases() -> None:
