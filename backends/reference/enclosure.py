@@ -24,12 +24,15 @@ from dml_conformance.backends.reference.floats import (
     OUTWARD,
     UNIT,
     Array,
+    at_least,
+    every,
     is_short,
     namespace,
     narrow,
     nearest,
     outward,
     quiet,
+    some,
     spacing,
 )
 from dml_conformance.backends.reference.layout import UNSIGNED
@@ -67,14 +70,14 @@ class Evaluation:
         """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
-        if numbers.dtype == xp.float32 and bool((xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal).all()):
+        if numbers.dtype == xp.float32 and every(xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal):
             return Enclosure(self, wide)  # most data has no NaN, zero or subnormal number
         is_nan = xp.isnan(wide)
-        if bool(is_nan.any()):
+        if some(is_nan):
             wide = xp.where(is_nan, xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
         name = str(numbers.dtype).rpartition(".")[2].upper()
         if name not in ("FLOAT32", "FLOAT16"):
-            if name not in ("INT64", "UINT64") or not bool((abs(wide) >= 2.0**53).any()):
+            if name not in ("INT64", "UINT64") or not some(abs(wide) >= 2.0**53):
                 return Enclosure(self, wide)
             slack = xp.where(abs(wide) >= 2.0**53, abs(wide) * UNIT, 0.0)
             return Enclosure(self, wide, wide - slack, wide + slack)
@@ -132,7 +135,7 @@ class Evaluation:
         assert self.data_type is not None
         if bound == NEAREST or keeps:
             near = nearest(xp, low, self.data_type)
-            if low is high and bool(((near == low) | xp.isnan(low)).all()):
+            if low is high and every((near == low) | xp.isnan(low)):
                 return low, high
         beyond = FORMATS[self.data_type].beyond
         if bound == NEAREST:
@@ -161,11 +164,11 @@ class Evaluation:
         power of two units are twice as large, and at 0 there are none."""
         is_open = None if exact is None else xp.isnan(exact)
         found = low - self._allowed(xp, low if exact is None else xp.where(is_open, low, exact), bound)
-        power = (2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64)).clip(LEAST, None)
+        power = at_least(2.0 * (low.view(xp.int64) & EXPONENT).view(xp.float64), LEAST)
         is_between = (low >= 0) & (power <= high)
         if is_open is not None:
             is_between = is_between & is_open
-        if not bool(is_between.any()):
+        if not some(is_between):
             return found
         return xp.where(is_between, xp.minimum(found, power - self._allowed(xp, power, bound)), found)
 
@@ -176,7 +179,7 @@ class Evaluation:
         units = xp.where(exact == 0, 0.0, bound.ulp * OUTWARD * spacing(xp, exact, self.data_type))
         if not absolute:
             return units
-        return units + absolute if bound.is_sum else units.clip(absolute, None)
+        return units + absolute if bound.is_sum else at_least(units, absolute)
 
     def _with_zero(self, xp: Any, low: Array, high: Array, data_type: DataType) -> tuple[Array, Array]:
         """With the zero of the same sign where subnormal numbers may be taken for it."""
@@ -184,7 +187,7 @@ class Evaluation:
             return low, high
         normal = FORMATS[data_type].normal
         positive, negative = (low > 0) & (low < normal), (high < 0) & (high > -normal)
-        if low is high and not bool((positive | negative).any()):
+        if low is high and not some(positive | negative):
             return low, high
         return xp.where(positive, 0.0, low), xp.where(negative, -0.0, high)
 
@@ -225,16 +228,16 @@ class Evaluation:
         lost = of.subnormal if tolerance.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
         radius = radius + xp.minimum(worst, usual) * OUTWARD + count * lost
         if is_exact is not None:
-            if low is high and bool(is_exact.all()):
+            if low is high and every(is_exact):
                 return Enclosure(self, value, low, high, maybe_nan)
             radius = xp.where(is_exact, 0.0, radius)
         low, high = low - radius, high + radius
         # Without negative terms the sum is not negative either; infinite ones are in no part.
-        low = xp.where((parts[1] == 0) & (low > -inf), low.clip(0.0, None), low)
+        low = xp.where((parts[1] == 0) & (low > -inf), at_least(low, 0.0), low)
         high = xp.where((parts[0] == 0) & (high < inf), high.clip(None, 0.0), high)
         low, high = self._with_zero(xp, low, high, self.data_type)
         above, below = ((part >= of.largest) & ~xp.isnan(low) for part in parts)
-        if bool((above | below).any()):
+        if some(above | below):
             low, high = xp.where(below, -inf, low), xp.where(above, inf, high)
             maybe_nan = _or(maybe_nan, above & below)
         return Enclosure(self, value, low, high, maybe_nan)
@@ -415,7 +418,7 @@ class Enclosure:
             spans = (xp.signbit(other.low) != xp.signbit(other.high)) & ((self.low != 0) | (self.high != 0))
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
         divisors = other._has_zero()
-        if bool(divisors.any()) and bool((of_zeros := self._has_zero() & divisors).any()):
+        if some(divisors) and some(of_zeros := self._has_zero() & divisors):
             maybe_nan = _or(maybe_nan, of_zeros)
         if not (self._is_finite() and other._is_finite()):
             maybe_nan = _or(maybe_nan, self._has_infinity() & other._has_infinity())
@@ -440,8 +443,8 @@ class Enclosure:
 
     def _is_finite(self) -> bool:
         xp = self.xp
-        is_finite = bool(xp.isfinite(self.low).all())
-        return is_finite and (self.low is self.high or bool(xp.isfinite(self.high).all()))
+        is_finite = every(xp.isfinite(self.low))
+        return is_finite and (self.low is self.high or every(xp.isfinite(self.high)))
 
     def _has_zero(self) -> Array:
         return (self.low <= 0) & (self.high >= 0)
@@ -509,7 +512,7 @@ class Enclosure:
         if not is_finite:
             low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
             lower, upper = (_finite(xp, lower, upper), _finite(xp, upper, lower))
-        positive, negative = along(upper.clip(0.0, None)), along((-lower).clip(0.0, None))
+        positive, negative = along(at_least(upper, 0.0)), along(at_least(-lower, 0.0))
         if not is_finite:  # opposite infinities, one of which a sum of finite terms may be
             most = inf if data_type is None else FORMATS[data_type].largest
             above, below = any_(self.high == inf), any_(self.low == -inf)
@@ -524,7 +527,7 @@ class Enclosure:
         is_exact = is_exact & (largest <= FORMATS[data_type].largest)
         if tolerance.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
-        if bool(is_exact.all()):
+        if every(is_exact):
             lost = Losses(0.0, 0.0, 0.0, 0.0)
         else:
             lost = losses(lower, upper, xp.maximum(positive, negative), data_type)
@@ -551,8 +554,8 @@ class Enclosure:
         low, high = away * (away - 2 * radius) - rounding, (away + radius) ** 2 + rounding
         is_open = xp.any(~xp.isfinite(low) | ~xp.isfinite(high), axis=axes, keepdims=True)
         found = Enclosure(evaluation, square, low, high, self.maybe_nan).mean(axes)
-        low, high = found.low.clip(0.0, None), found.high + off * off * (1 + 2.0**-8)
-        if not bool(is_open.any()):
+        low, high = at_least(found.low, 0.0), found.high + off * off * (1 + 2.0**-8)
+        if not some(is_open):
             return Enclosure(evaluation, found.value, low, high, found.maybe_nan)
         # Infinite elements are infinitely far from an infinite mean; other sums may have overflown, or not.
         is_none = xp.isnan(self.low) | (xp.isinf(self.low) & (self.low == self.high))
@@ -597,20 +600,20 @@ class Enclosure:
             maybe_nan = _or(maybe_nan, xp.any(self.maybe_nan, axis=-1, keepdims=True))
         if other.maybe_nan is not None:
             maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
-        parts = tuple(((magnitudes + way * value) / 2).clip(0.0, None) + radius for way in (1.0, -1.0))
+        parts = tuple(at_least((magnitudes + way * value) / 2, 0.0) + radius for way in (1.0, -1.0))
         losses = None
         if evaluation.data_type is not None:
-            if bool((magnitudes >= FORMATS[evaluation.data_type].largest).any()):
+            if some(magnitudes >= FORMATS[evaluation.data_type].largest):
                 # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
                 signs = _products_by_sign(xp, self.value, other.value)
-                ways = (0.0, 0.0) if term is None else ((way * term.value).clip(0.0, None) for way in (1.0, -1.0))
+                ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
                 parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
             losses = sums.of_products(xp, sizes, xp.maximum(*parts), evaluation.data_type, count)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )
         is_finite = xp.isfinite(most)
-        if not bool(is_finite.all()):
+        if not every(is_finite):
             found = self._beside_infinities(other, term, found, is_finite)
         if stored is None or stored not in evaluation.tolerance.stored or count <= STORED_FROM:
             return found
@@ -663,7 +666,7 @@ class Enclosure:
         xp, value = self.xp, self.value
         first = value[..., :16] if axis == -1 else value[..., :16, :]  # of reals they tell already that none are
         found = xp.all(first == xp.round(first), axis=axis, keepdims=True)
-        return xp.all(value == xp.round(value), axis=axis, keepdims=True) if bool(found.any()) else found
+        return xp.all(value == xp.round(value), axis=axis, keepdims=True) if some(found) else found
 
     def _most(self) -> Array:
         """How far from 0 the elements may be, and from their values besides."""
@@ -683,7 +686,7 @@ class Enclosure:
         value = xp.max(self.value, axis=axes, keepdims=True)
         has_nan = xp.any(self.nan, axis=axes, keepdims=True)
         is_zero = self.value == 0
-        if self.is_exact and not bool(has_nan.any()) and not bool((is_zero & xp.signbit(self.value)).any()):
+        if self.is_exact and not some(has_nan) and not some(is_zero & xp.signbit(self.value)):
             return Enclosure(self.evaluation, value)
         certain = self.low if self.maybe_nan is None else xp.where(self.maybe_nan, -inf, self.low)
         none = xp.all(xp.isnan(self.low), axis=axes, keepdims=True)
@@ -741,7 +744,7 @@ class Enclosure:
     def opened(self, where: Array) -> Enclosure:
         """With anything in some places, NaN too."""
         xp = self.xp
-        if not bool(where.any()):
+        if not some(where):
             return self
         low, high = (xp.where(where, end, of) for end, of in ((-inf, self.low), (inf, self.high)))
         return Enclosure(self.evaluation, self.value, low, high, _or(self.maybe_nan, where))
@@ -804,14 +807,14 @@ def where(condition: Condition, one: Enclosure, other: Enclosure | Number) -> En
 
     value = chosen(condition.value, one.value, other.value)
     open_ = condition.possible & ~condition.certain
-    if one.is_exact and other.is_exact and not bool(open_.any()):
+    if one.is_exact and other.is_exact and not some(open_):
         return Enclosure(one.evaluation, value)
     low, high = (chosen(condition.certain, *pair) for pair in ((one.low, other.low), (one.high, other.high)))
     maybe_nan = None
     if one.maybe_nan is not None or other.maybe_nan is not None:
         masks = [xp.zeros_like(open_) if of.maybe_nan is None else of.maybe_nan for of in (one, other)]
         maybe_nan = chosen(condition.certain, *masks) | (open_ & (masks[0] | masks[1]))
-    if bool(open_.any()):
+    if some(open_):
         both = either(one, other)
         low, high = chosen(open_, both.low, low), chosen(open_, both.high, high)
         maybe_nan = _or(maybe_nan, open_ & both.nan)
@@ -824,7 +827,7 @@ def either(*choices: Enclosure) -> Enclosure:
     xp = choices[0].xp
     low, high = _hull(xp, [of.low for of in choices], [of.high for of in choices])
     nan = reduce(lambda a, b: a | b, [of.nan for of in choices])
-    maybe_nan = nan if bool(nan.any()) else None
+    maybe_nan = nan if some(nan) else None
     value = choices[0].value
     if len({id(of.low) for of in choices} | {id(of.high) for of in choices}) == 1:
         low = high = choices[0].low
@@ -848,7 +851,7 @@ def _joined(parts: Sequence[Enclosure], join: Callable[[Any, list[Array]], Array
         return Enclosure(parts[0].evaluation, value)
     low, high = join(xp, [part.low for part in parts]), join(xp, [part.high for part in parts])
     nan = join(xp, [part.nan for part in parts])
-    return Enclosure(parts[0].evaluation, value, low, high, nan if bool(nan.any()) else None)
+    return Enclosure(parts[0].evaluation, value, low, high, nan if some(nan) else None)
 
 
 # --- arithmetic of FLOAT64, rounded outward ---------------------------------------------------------------------------
@@ -888,7 +891,7 @@ def _corners(
     low, high = _hull(xp, [lows[corner] for corner in corners], [highs[corner] for corner in corners])
     is_wide = (one.low < one.high) | (other.low < other.high)
     is_lost = xp.isnan(low) & is_wide & ~xp.isnan(one.low) & ~xp.isnan(other.low)
-    if bool(is_lost.any()):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
+    if some(is_lost):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
         low, high = xp.where(is_lost, -0.0, low), xp.where(is_lost, 0.0, high)
     return low, high
 
@@ -908,7 +911,7 @@ def _hull(xp: Any, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]
 
 def _products_by_sign(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
     """How large the sums of the positive and of the negative products of rows and columns are, without the sign."""
-    above, below = ([(way * part).clip(0.0, None) for part in (one, other)] for way in (1.0, -1.0))
+    above, below = ([at_least(way * part, 0.0) for part in (one, other)] for way in (1.0, -1.0))
     return above[0] @ above[1] + below[0] @ below[1], above[0] @ below[1] + below[0] @ above[1]
 
 
@@ -927,8 +930,8 @@ def _bits(numbers: Array) -> Array:
 
 def zeros(xp: Any, low: Array, high: Array, lows: Sequence[Array], highs: Sequence[Array]) -> tuple[Array, Array]:
     """The ends of enclosures, with zeros of both signs where they come of zeros of both."""
-    for part in lows if bool((low == 0).any()) else ():
+    for part in lows if some(low == 0) else ():
         low = xp.where((low == 0) & (part == 0) & xp.signbit(part), -0.0, low)
-    for part in highs if bool((high == 0).any()) else ():
+    for part in highs if some(high == 0) else ():
         high = xp.where((high == 0) & (part == 0) & ~xp.signbit(part), 0.0, high)
     return low, high

@@ -59,6 +59,21 @@ def quiet(function: Callable[P, R]) -> Callable[P, R]:
     return silenced
 
 
+def some(mask: Array) -> bool:
+    """Whether anything in a mask is true; NumPy counts four times as fast as it looks for one."""
+    return bool(np.count_nonzero(mask) if isinstance(mask, np.ndarray) else mask.any())
+
+
+def every(mask: Array) -> bool:
+    """Whether all in a mask is true."""
+    return bool(np.count_nonzero(mask) == mask.size if isinstance(mask, np.ndarray) else mask.all())
+
+
+def at_least(numbers: Array, least: float) -> Array:
+    """The numbers, or a greater one; NumPy's maximum takes half as long as its clip."""
+    return np.maximum(numbers, least) if isinstance(numbers, np.ndarray) else numbers.clip(least, None)
+
+
 class Format(NamedTuple):
     """A floating-point type: its last place as a part of a number, its least number above 0, the least and the largest
     that are normal, and the power of two that comes after."""
@@ -84,13 +99,15 @@ def spacing(xp: Any, numbers: Array, data_type: DataType) -> Array:
     """A unit in the last place of a type at each number, that of the largest one beyond it."""
     of = FORMATS[data_type]
     powers = (numbers.view(xp.int64) & EXPONENT).view(xp.float64)
-    return (powers * of.epsilon).clip(of.subnormal, of.beyond * of.epsilon / 2)
+    units, most = at_least(powers * of.epsilon, of.subnormal), of.beyond * of.epsilon / 2
+    return np.minimum(units, most) if xp is np else units.clip(None, most)
 
 
 @quiet
 def nearest(xp: Any, numbers: Array, data_type: DataType) -> Array:
     """The nearest numbers of a type, infinite beyond the largest one."""
-    return xp.astype(narrow(xp, numbers, data_type), xp.float64)
+    found = narrow(xp, numbers, data_type)
+    return found.astype(np.float64) if xp is np else xp.astype(found, xp.float64)
 
 
 @quiet
@@ -103,7 +120,7 @@ def narrow(xp: Any, numbers: Array, data_type: DataType) -> Array:
         np.rint(numbers, numbers)
         numbers *= unit
         numbers[np.abs(numbers) >= FORMATS[data_type].beyond] *= np.inf
-    return xp.astype(numbers, getattr(xp, data_type.name.lower()))
+    return numbers.astype(NUMBERS[data_type]) if xp is np else xp.astype(numbers, getattr(xp, data_type.name.lower()))
 
 
 def is_short(xp: Any, numbers: Array) -> Array:
@@ -113,7 +130,7 @@ def is_short(xp: Any, numbers: Array) -> Array:
 
 def outward(xp: Any, numbers: Array, is_inexact: Array) -> tuple[Array, Array]:
     """The numbers that an inexact operation of FLOAT64 may stand for; the same array twice where all are exact."""
-    if not bool(is_inexact.any()):
+    if not some(is_inexact):
         return numbers, numbers
     slack = xp.where(is_inexact & xp.isfinite(numbers), xp.abs(numbers) * UNIT + LEAST, 0.0)
     return numbers - slack, numbers + slack

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.backends.reference.enclosure import Condition, Enclosure, Function, Number, either, zeros
-from dml_conformance.backends.reference.floats import FORMATS, OUTWARD, OWN_ERROR, UNIT, Array, quiet, spacing
+from dml_conformance.backends.reference.floats import FORMATS, OUTWARD, OWN_ERROR, UNIT, Array, quiet, some, spacing
 from dml_conformance.spec.accuracy import Bound
 
 INF = math.inf
@@ -50,7 +50,7 @@ def _monotonic(
     maybe_nan = x.maybe_nan
     if domain != (-INF, INF):
         outside = (low < domain[0]) | (high > domain[1])
-        if bool(outside.any()):
+        if some(outside):
             is_none = (high < domain[0]) | (low > domain[1])
             maybe_nan = outside if maybe_nan is None else maybe_nan | outside
             low, high = (xp.where(is_none, xp.nan, _clipped(xp, end, *domain)) for end in (low, high))
@@ -207,7 +207,7 @@ def _periodic(name: str, function: Function, x: Enclosure, top: float) -> Enclos
         most = xp.where(_holds_turn(xp, low, high, top), xp.maximum(most, highest), most)
     is_infinite = xp.isinf(low) | xp.isinf(high)
     maybe_nan = x.maybe_nan
-    if bool(is_infinite.any()):
+    if some(is_infinite):
         maybe_nan = is_infinite if maybe_nan is None else maybe_nan | is_infinite
         is_none = (low == high) & is_infinite
         least, most = (
@@ -246,7 +246,7 @@ def tan(x: Enclosure) -> Enclosure:
         least, most = xp.where(has_pole, -INF, least), xp.where(has_pole, INF, most)
     is_infinite = xp.isinf(x.low) | xp.isinf(x.high)
     maybe_nan = x.maybe_nan
-    if bool(is_infinite.any()):
+    if some(is_infinite):
         maybe_nan = is_infinite if maybe_nan is None else maybe_nan | is_infinite
         is_none = (x.low == x.high) & is_infinite
         least, most = (xp.where(is_none, xp.nan, end) for end in (least, most))
@@ -269,14 +269,14 @@ def of_ends(name: str, function: Callable[..., Sequence[Array]], *arguments: Enc
     ends, maybe_nan = [], None
     for x in arguments:
         low, high = _moved(x, evaluation.primitive(name)[1])
-        between = [_clipped(xp, 0.0 * low, low, high)] if bool(((low < 0) & (high > 0)).any()) else []
+        between = [_clipped(xp, 0.0 * low, low, high)] if some((low < 0) & (high > 0)) else []
         ends.append([low] if low is high else [low, high, *between])
         if x.maybe_nan is not None:
             maybe_nan = x.maybe_nan if maybe_nan is None else maybe_nan | x.maybe_nan
     value = found[0]
     found += [result for taken in product(*ends) for result in function(*taken)]
     no_number = reduce(operator.or_, map(xp.isnan, found))
-    if bool(no_number.any()):
+    if some(no_number):
         maybe_nan = no_number if maybe_nan is None else maybe_nan | no_number
     least, most = _below(xp, reduce(xp.fmin, found)), _above(xp, reduce(xp.fmax, found))
     return evaluation.result(name, value, least, most, maybe_nan, _exact(value, *arguments))
@@ -312,9 +312,9 @@ def maximum(one: Enclosure, other: Enclosure | Number) -> Enclosure:
     other, xp = one.operand(other), one.xp
     value = xp.fmax(one.value, other.value)
     nan = one.nan | other.nan
-    maybe_nan = nan if bool(nan.any()) else None
+    maybe_nan = nan if some(nan) else None
     differ = (one.value == 0) & (other.value == 0) & (xp.signbit(one.value) != xp.signbit(other.value))
-    if one.is_exact and other.is_exact and not bool(differ.any()):
+    if one.is_exact and other.is_exact and not some(differ):
         return Enclosure(one.evaluation, value, maybe_nan=maybe_nan)
     low, high = xp.fmax(one.low, other.low), xp.fmax(one.high, other.high)
     for first, second in ((one, other), (other, one)):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from array_api_compat import device
 
-from dml_conformance.backends.reference.floats import FORMATS, Array, spacing
+from dml_conformance.backends.reference.floats import FORMATS, Array, at_least, some, spacing
 from dml_conformance.spec.datatypes import DataType
 
 Axes = tuple[int, ...]
@@ -47,15 +47,20 @@ def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_ty
     def rows(part: Array) -> Array:
         return xp.reshape(xp.permute_dims(part, (*kept, *axes)), (*(value.shape[axis] for axis in kept), count))
 
-    def largest_first(part: Array) -> Array:
-        return xp.cumulative_sum(xp.flip(xp.sort(rows(part.clip(0.0, None)), axis=-1), axis=-1), axis=-1)
+    def in_order(part: Array) -> Array:
+        return xp.sort(rows(part), axis=-1)
 
-    partial, is_signed = largest_first(high), xp.any(rows(low < 0), axis=-1, keepdims=True)
-    if bool(is_signed.any()):
-        partial = xp.maximum(partial, largest_first(-low))
+    def largest_first(ordered: Array) -> Array:
+        return xp.cumulative_sum(xp.flip(ordered, axis=-1), axis=-1)
+
+    sizes_of_terms = in_order(at_least(high, 0.0))
+    partial, is_signed = largest_first(sizes_of_terms), xp.any(rows(low < 0), axis=-1, keepdims=True)
+    if some(is_signed):
+        partial = xp.maximum(partial, largest_first(in_order(at_least(-low, 0.0))))
+        sizes_of_terms = in_order(xp.maximum(xp.abs(low), xp.abs(high)))
     half = 0.5 * spacing(xp, partial[..., 1:] * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     # In a tree the lesser of the two may be a sum of such terms, of a term at most log2(n) times.
-    lesser = xp.sort(rows(xp.maximum(xp.abs(low), xp.abs(high))), axis=-1)[..., :-1] * max(1.0, log2(count))
+    lesser = sizes_of_terms[..., :-1] * max(1.0, log2(count))
     losses = xp.minimum(half, lesser)
     cut = xp.where(is_signed, 2.0 * half, xp.minimum(2.0 * half, lesser))
     root = xp.sqrt(xp.sum(losses * losses, axis=-1))
@@ -91,12 +96,17 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
     So it is while the sum that it is added to has that unit. It is little where some errors are above 0 and others
     below; it is much where terms repeat, or are so small that all are lost.
     """
-    quanta = unit[..., None] * xp.asarray([1.0, 0.5, 0.25], device=device(unit))
-    of_each = terms[..., None]
-    error = xp.round(of_each / quanta) * quanta - of_each
-    error = xp.where(xp.isfinite(error), error, 0.0)
-    found = xp.abs(along(xp.where(of_each > 0, error, 0.0))) + xp.abs(along(xp.where(of_each < 0, error, 0.0)))
-    return xp.sum(found, axis=-1)
+    found, is_negative = 0.0, terms < 0
+    has_negative = some(is_negative)
+    for part in (1.0, 0.5, 0.25):
+        quantum = part * unit
+        error = xp.round(terms / quantum) * quantum - terms
+        error = xp.where(xp.isfinite(error), error, 0.0)
+        if has_negative:
+            found = found + xp.abs(along(xp.where(is_negative, error, 0.0)))
+            error = xp.where(is_negative, 0.0, error)
+        found = found + xp.abs(along(error))
+    return found
 
 
 def _habits(xp: Any, sizes: Array, axis: int) -> tuple[Array, Array]:
