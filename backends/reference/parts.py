@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -68,6 +68,15 @@ class LargeExpectation:
         self._arrays = arrays
         self._cut = cut
         self._compute = compute
+        self._rows: Sequence[int] = []  # along which axes elements are taken together that are more than one
+        self._statistics: RowStatistics | None = None  # where a row is more than a part
+        if isinstance(cut, CutRows):
+            axes, sizes = cut.axes(desc), output.tensor.sizes
+            self._rows = [axis for axis in axes if sizes[axis] > 1]
+            is_long = prod(sizes[min(self._rows, default=len(sizes)) :]) > PART_ELEMENTS
+            if is_long and cut.statistics is not None and len(set(axes)) == len(axes):  # of one named twice are none
+                self._cut, self._statistics = cut.cut, cut.statistics
+        self._latest_rows: tuple[Box, tuple[Enclosure, ...]] | None = None
         self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
         self._latest: tuple[Box, Expectation] | None = None  # several boxes may be cut out of what is taken together
         self._axis, _ = split(output.tensor.sizes, self._most())
@@ -90,6 +99,8 @@ class LargeExpectation:
 
     def cut(self, box: Box) -> Expectation:
         """What is right of some elements alone."""
+        if self._statistics is not None:
+            return self._part_of_rows(box, self._statistics)
         key, axes, whole = self._output.key, self._together(), self.whole(box)
         if self._latest is None or self._latest[0] != whole:
             tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
@@ -101,10 +112,21 @@ class LargeExpectation:
             found.cut(tuple(span if axis in axes else slice(None) for axis, span in enumerate(box))) if axes else found
         )
 
+    def _part_of_rows(self, box: Box, statistics: RowStatistics) -> Expectation:
+        """What is right of a part of rows, of which all is looked at once."""
+        rows = self.whole(box)
+        if self._latest_rows is None or self._latest_rows[0] != rows:
+            desc, arrays = self._cut(self._desc, rows, self._arrays)
+            self._latest_rows = rows, statistics.of_rows(desc, arrays, self._tolerance)
+        tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in box))
+        desc, arrays = self._cut(with_tensors(self._desc, {self._output.key: tensor}), box, self._arrays)
+        found = statistics.elements(desc, arrays, self._latest_rows[1], self._tolerance)
+        return as_expectation(found, desc, tensor, self._tolerance)
+
     def whole(self, box: Box) -> Box:
         """All elements that are taken together with those of a box."""
-        axes, sizes = self._together(), self._output.tensor.sizes
-        return tuple(slice(0, sizes[axis]) if axis in axes else span for axis, span in enumerate(box))
+        sizes = self._output.tensor.sizes
+        return tuple(slice(0, sizes[axis]) if axis in self._rows else span for axis, span in enumerate(box))
 
     def _first_of(self, box: Box) -> Expectation:
         """What is right of a box in the first turn of the inputs, and so of that which lies there in another turn."""
@@ -143,9 +165,8 @@ class LargeExpectation:
         return max(PART_ELEMENTS, prod(sizes[min(self._together(), default=len(sizes)) :]))
 
     def _together(self) -> Sequence[int]:
-        """Along which axes elements are taken together that are more than one."""
-        axes = self._cut.axes(self._desc) if isinstance(self._cut, CutRows) else ()
-        return [axis for axis in axes if self._output.tensor.sizes[axis] > 1]
+        """Along which axes the elements of a part are taken together."""
+        return [] if self._statistics is not None else self._rows
 
 
 def expected_of_memory(
@@ -235,6 +256,18 @@ def cut_elementwise(desc: OperatorDesc, spans: Spans, arrays: Arrays) -> tuple[A
     }
 
 
+class RowStatistics(NamedTuple):
+    """What an operator computes of rows, after which each of their elements needs no other one.
+
+    Attributes:
+        of_rows: from a descriptor, the inputs of whole rows and a tolerance: with size 1 along the rows.
+        elements: from a descriptor, the inputs of any elements, what was computed of their rows, and a tolerance.
+    """
+
+    of_rows: Callable[[Any, Arrays, Tolerance], tuple[Enclosure, ...]]
+    elements: Callable[[Any, Arrays, tuple[Enclosure, ...], Tolerance], Enclosure]
+
+
 @dataclass(frozen=True)
 class CutRows:
     """Of an operator whose output has axes along which all of it is needed for any element.
@@ -242,10 +275,12 @@ class CutRows:
     Attributes:
         axes: from a descriptor, these axes.
         cut: of the operator, to boxes that have all along them: spans without ends, as inputs may have other sizes.
+        statistics: by which a row can be cut that is longer than a part; None where it is computed as a whole.
     """
 
     axes: Callable[[Any], Sequence[int]]
     cut: Cut = cut_elementwise
+    statistics: RowStatistics | None = None
 
     def __call__(self, desc: OperatorDesc, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
         axes = self.axes(desc)

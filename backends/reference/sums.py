@@ -11,8 +11,6 @@ from collections.abc import Callable
 from math import inf, log2, prod, sqrt
 from typing import Any, NamedTuple
 
-from array_api_compat import device
-
 from dml_conformance.backends.reference.floats import FORMATS, Array, at_least, some, spacing
 from dml_conformance.spec.datatypes import DataType
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,7 @@ from dml_conformance.backends.reference import (
 )
 from dml_conformance.backends.reference.layout import as_numbers
 from dml_conformance.backends.reference.operators import cut_of, pooling
+from dml_conformance.backends.reference.parts import CutRows
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
@@ -256,6 +258,45 @@ def test_an_axis_of_one_element_is_not_taken_together(
     for found in parts_with_period(case, 7):
         assert found.repeats
         assert max(box[1].stop - box[1].start for box, _ in found.parts()) == channels
+
+
+def rows_around_their_mean(axes: tuple[int, ...]) -> Case:
+    tensor = TensorDesc.of(DataType.FLOAT32, (1, 1, 3, 100))
+    each = [TensorDesc.of(DataType.FLOAT32, tensor.sizes, (0, 0, 1, 0))] * 2
+    desc = operator("MEAN_VARIANCE_NORMALIZATION1").desc(tensor, *each, tensor, axes, True, 0.5, None)
+    return Case.of(desc, LEVEL, {slot.key: Recipe("moderate", period=7) for slot in inputs(desc)})
+
+
+def test_rows_longer_than_a_part_are_cut_by_their_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mean and variance are computed once of a row, and of the elements a turn of each row."""
+    whole = parts_with_period(case := rows_around_their_mean((3,)), 0)[0].joined()
+    cut = cut_of(case.operator)
+    assert isinstance(cut, CutRows)
+    assert cut.statistics is not None
+    counted = Mock(wraps=cut.statistics.of_rows)
+    cut = replace(cut, statistics=cut.statistics._replace(of_rows=counted))
+    monkeypatch.setattr(reference, "cut_of", lambda _: cut)
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 30)
+    large = expected_with_period(case, 7)
+    assert large.repeats
+    for _ in range(2):
+        rows = [(box[2].start, box[3].stop - box[3].start) for box, _ in large.parts()]
+        joined = large.joined()
+        assert joined.values.tolist() == whole.values.tolist()
+        assert joined.within is not None
+        assert whole.within is not None
+        assert joined.within.low.tolist() == whole.within.low.tolist()
+        assert joined.within.high.tolist() == whole.within.high.tolist()
+    assert {row for row, _ in rows} == {0, 1, 2}
+    assert max(length for _, length in rows) <= 28
+    assert counted.call_count == 3
+
+
+def test_of_an_axis_that_is_named_twice_there_are_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 30)
+    found = parts_with_period(rows_around_their_mean((3, 3)), 7)[0].joined()
+    assert found.free is not None
+    assert found.free.all()
 
 
 @pytest.mark.parametrize("is_shared", [False, True])

@@ -10,7 +10,7 @@ from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, 
 from dml_conformance.backends.reference.functions import maximum, sqrt
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._fused import activated, stored
-from dml_conformance.backends.reference.parts import Cut, CutRows
+from dml_conformance.backends.reference.parts import Cut, CutRows, RowStatistics
 from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.expectation import Expectation
 from dml_conformance.spec.structures import MeanVariance
@@ -18,33 +18,43 @@ from dml_conformance.spec.structures import MeanVariance
 
 def normalize(desc: MeanVariance, arrays: Arrays) -> dict[str, Any]:
     """output[c] = activation(scale[c] * (input[c] - mean) / sqrt(variance + Epsilon) + bias[c])"""
-    data_type, axes = desc.output_tensor.data_type, axes_of(desc)
-    source = arrays["input_tensor"]
+    axes, source = axes_of(desc), arrays["input_tensor"]
     if len(set(axes)) < len(axes):
         return {"output_tensor": Expectation(source, free=np.ones(source.shape, np.bool_))}
-    has_mean = getattr(desc, "use_mean", True)
-    has_variance = desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance
+    return {"output_tensor": lambda tolerance: _elements(desc, arrays, _statistics(desc, arrays, tolerance), tolerance)}
 
-    def formula(tolerance: Tolerance) -> Enclosure:
-        evaluation = Evaluation(tolerance)
-        given = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items()}
-        x, scale, bias = (given.get(key) for key in ("input_tensor", "scale_tensor", "bias_tensor"))
-        assert x is not None
-        mean = stored(x.mean(axes), data_type)
-        found = x - mean if has_mean else x
-        if has_variance:
-            variance = variance_of(x, axes, mean)
-            # Without a mean the variance may be that around 0, as where a root mean square is divided by.
-            variance = stored(variance if has_mean else either((x * x).mean(axes), variance), data_type)
-            root = sqrt(variance + desc.epsilon)
-            found = found / root if scale is None else either(scale * (found / root), found * (scale / root))
-        elif scale is not None:
-            found = scale * found
-        if bias is not None:
-            found = found + bias
-        return activated(desc.fused_activation, found, data_type).to(data_type)
 
-    return {"output_tensor": formula}
+def _statistics(desc: MeanVariance, arrays: Arrays, tolerance: Tolerance) -> tuple[Enclosure, ...]:
+    """The mean along axes, and the root of the variance where it is divided by."""
+    data_type, axes = desc.output_tensor.data_type, axes_of(desc)
+    x = Evaluation(tolerance).of(as_numbers(arrays["input_tensor"], data_type))
+    mean = stored(x.mean(axes), data_type)
+    if not (desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance):
+        return (mean,)
+    variance = variance_of(x, axes, mean)
+    # Without a mean the variance may be that around 0, as where a root mean square is divided by.
+    variance = variance if _has_mean(desc) else either((x * x).mean(axes), variance)
+    return mean, sqrt(stored(variance, data_type) + desc.epsilon)
+
+
+def _elements(desc: MeanVariance, arrays: Arrays, statistics: tuple[Enclosure, ...], tolerance: Tolerance) -> Enclosure:
+    data_type, evaluation = desc.output_tensor.data_type, Evaluation(tolerance)
+    given = {key: evaluation.of(as_numbers(array, data_type)) for key, array in arrays.items()}
+    x, scale, bias = (given.get(key) for key in ("input_tensor", "scale_tensor", "bias_tensor"))
+    assert x is not None
+    mean, *roots = statistics
+    found = x - mean if _has_mean(desc) else x
+    for root in roots:
+        found = found / root if scale is None else either(scale * (found / root), found * (scale / root))
+    if scale is not None and not roots:
+        found = scale * found
+    if bias is not None:
+        found = found + bias
+    return activated(desc.fused_activation, found, data_type).to(data_type)
+
+
+def _has_mean(desc: MeanVariance) -> bool:
+    return bool(getattr(desc, "use_mean", True))
 
 
 def axes_of(desc: MeanVariance) -> tuple[int, ...]:
@@ -68,4 +78,4 @@ def variance_of(x: Enclosure, axes: tuple[int, ...], mean: Enclosure) -> Enclosu
 OPERATORS: dict[str, Compute] = dict.fromkeys(
     ("MEAN_VARIANCE_NORMALIZATION", "MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"), normalize
 )
-CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CutRows(axes_of))
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CutRows(axes_of, statistics=RowStatistics(_statistics, _elements)))
