@@ -223,7 +223,9 @@ class _ScaleCases(NamedTuple):
     def _executed(self, name: str, desc: OperatorDesc, data: Recipe, indices: Recipe) -> Case:
         index, seeds, recipes = self.spec.index, count(data.seed), {}
         is_large = any(slot.tensor.element_count > MOST_BESIDE for slot in outputs(desc))
-        repeats = is_large and self.spec.primitives
+        # A scale tensor's steps round too, and no primitive is named for them.
+        is_rounded = self.spec.primitives or any(f.name.endswith("ScaleTensor") for f in self.spec.tensor_fields)
+        repeats = is_large and is_rounded
         for slot in inputs(desc):
             if index is not None and slot.key == index.indices:
                 recipes[slot.key] = indices

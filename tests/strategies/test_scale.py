@@ -25,7 +25,7 @@ from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.spec.validator import Outcome, decide
-from dml_conformance.strategies.scale import Reach, scale_cases
+from dml_conformance.strategies.scale import MOST_BESIDE, ROUNDED_PERIOD, Reach, scale_cases
 from dml_conformance.strategies.values import buffer_size
 
 EVERY_OPERATOR = pytest.mark.parametrize("operator", operators())
@@ -88,6 +88,20 @@ def test_a_reach_begins_with_the_ones_before_it(operator: str, level: Level) -> 
 def test_the_cases_are_the_same_on_every_machine() -> None:
     text = "\n".join(f"{case.origin} {case.digest}" for operator in GATHERING for case in made(operator))
     assert hashlib.sha256(text.encode()).hexdigest() == GOLDEN
+
+
+@pytest.mark.parametrize(
+    ("operator", "repeats"),
+    [("ADAM_OPTIMIZER", True), ("QUANTIZED_LINEAR_CONVOLUTION", True), ("ELEMENT_WISE_ABS", False), ("TILE", False)],
+)
+def test_large_data_begin_again_where_results_are_rounded(operator: str, repeats: bool) -> None:
+    periods = {
+        recipe.period
+        for case in named(operator, "output/")
+        if max(tensor.element_count for tensor in tensors_of(case).values()) > MOST_BESIDE
+        for recipe in (case.data or {}).values()
+    }
+    assert periods == {ROUNDED_PERIOD if repeats else 0}
 
 
 def test_below_its_introduction_an_operator_has_none() -> None:
