@@ -61,6 +61,9 @@ class Unsupported(Exception):
     """Raised by a backend for what it does not claim to do; reported as not-supported, never as a pass."""
 
 
+# What a backend may raise. SystemExit would end a run in whose process it is, with a code of the backend's choice.
+RAISED = (Exception, SystemExit)
+
 # Of what a backend says of itself; reports show all of it, and say it more than once.
 LONGEST_NAME, MOST_NAMES = 1_000, 1_000
 

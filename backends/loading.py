@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from dml_conformance.backends.base import Backend, Capabilities, check_claims
+from dml_conformance.backends.base import RAISED, Backend, Capabilities, check_claims
 from dml_conformance.spec.errors import BadInputError, closest
 from dml_conformance.spec.registry import operators, why_unknown
 
@@ -87,7 +87,7 @@ def devices_of(name: str) -> tuple[str, ...]:
         return ()
     try:
         return tuple(str(each) for each in ask(device))
-    except Exception as error:
+    except RAISED as error:
         raise BackendError(f"backend {name!r}: its devices cannot be had: {_error_text(error)}") from error
 
 
@@ -112,7 +112,7 @@ def _from_registry(family: str, name: str) -> Any:
     entry = registered[family]
     try:
         return entry.load()
-    except Exception as error:
+    except RAISED as error:
         raise BackendError(f"backend {name!r}: loading {entry.value} failed: {_error_text(error)}") from error
 
 
@@ -141,7 +141,7 @@ def _module(path: Path, name: str) -> ModuleType:
     sys.modules[private] = module  # before it runs: dataclasses and pickle look their module up by name
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except RAISED as error:
         del sys.modules[private]
         raise BackendError(
             f"backend {name!r}: {str(path)!r} failed{_line(error, path)}: {_error_text(error)}"
@@ -160,12 +160,12 @@ def _made(factory: Any, device: str, name: str) -> Backend:
         raise BackendError(f"backend {name!r}: {called} takes no device; leave out {':' + device!r}")
     try:
         backend = factory(*arguments)
-    except Exception as error:
+    except RAISED as error:
         raise BackendError(f"backend {name!r} cannot be made: {_error_text(error)}") from error
     _require_methods(backend, type(backend).__name__, name)
     try:
         capabilities = backend.capabilities()
-    except Exception as error:
+    except RAISED as error:
         raise BackendError(f"backend {name!r}: capabilities() failed: {_error_text(error)}") from error
     if not isinstance(capabilities, Capabilities):
         kind = type(capabilities).__name__

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dml_conformance.backends.base import Backend, Binding, Bytes, Unsupported
+from dml_conformance.backends.base import RAISED, Backend, Binding, Bytes, Unsupported
 from dml_conformance.backends.reference.floats import namespace
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.conformance.accuracy.functions import WIDTH, Deviations, Function, computed, function
@@ -264,7 +264,7 @@ def measure(
                 arguments, results, judged = run.judge(part)
             except BrokenRunError:
                 raise
-            except Exception as error:
+            except RAISED as error:
                 raise BrokenRunError(f"{name}: the backend fails: {type(error).__name__}: {error}") from error
             _count(found, part, arguments, results, judged)
             advance(part.size)

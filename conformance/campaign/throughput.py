@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dml_conformance.backends.base import Backend, Capabilities
+from dml_conformance.backends.base import RAISED, Backend, Capabilities
 from dml_conformance.backends.processes.errors import StrayWrite
 from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_steadily
 from dml_conformance.conformance.campaign.budget import SIZE_RATIO, Budget
@@ -223,7 +223,7 @@ class _Meter:
         except StrayWrite as error:
             judged = timed.pending.judged(*verdict_on(error, "time_execution"))._replace(rule=OUTPUT_BOUNDS)
             return self._judge.describe(timed.case, Phase.THROUGHPUT, judged)
-        except Exception:  # not claimed, broken, or the process that it was to be made in is lost
+        except RAISED:  # not claimed, broken, or the process that it was to be made in is lost
             return None
         return series
 
@@ -255,7 +255,7 @@ class _Meter:
     def _time(self, clock: Runs, caches: Caches) -> Series | None:
         try:
             return time_steadily(clock, self._repeats, self._warm_up[caches])
-        except Exception:  # not claimed, broken, or the process that it was to be made in is lost
+        except RAISED:  # not claimed, broken, or the process that it was to be made in is lost
             return None
 
     def _note(self, moved: int, seconds: float, caches: Caches) -> float:
@@ -328,7 +328,7 @@ def _states(backend: Backend) -> list[Caches]:
     """The states of the caches that the backend can be timed with."""
     try:
         time_copy(backend, 1, 1, cold=True)
-    except Exception:  # it cannot, or not on this device
+    except RAISED:  # it cannot, or not on this device
         return [Caches.WARM]
     return list(Caches)
 

@@ -11,7 +11,7 @@ import msgspec
 import psutil
 from msgspec.structs import replace
 
-from dml_conformance.backends.base import Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.base import RAISED, Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.foreign_text import place_of
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
@@ -161,7 +161,7 @@ class Pending(NamedTuple):
         spent = self.seconds + seconds
         return Judgement(verdict, self.rule, self.answered, reason, spent, written=self.written)
 
-    def raised(self, error: Exception, function: str) -> Judgement:
+    def raised(self, error: BaseException, function: str) -> Judgement:
         """The verdict where a function of the backend raised something in place of executing."""
         judged = self.judged(*verdict_on(error, function))
         if judged.verdict is Verdict.NOT_SUPPORTED:
@@ -285,7 +285,7 @@ class Judge:
         try:
             with self.watch(Part.DECIDE):
                 answer = self.backend.validate(case.desc, case.level)
-        except Exception as error:
+        except RAISED as error:
             verdict, reason = verdict_on(error, "validate")
             known = "" if verdict is Verdict.NOT_SUPPORTED else self._known(case, "crash")
             return Judgement(verdict, case.rule, reason=reason + known)
@@ -425,7 +425,7 @@ class Judge:
             try:
                 memory.run(self.backend, repeats)
                 judged = self.judge_timed(pending, memory, FIRST_RUNS if repeats == 1 else LAST_RUNS)
-            except Exception as error:
+            except RAISED as error:
                 return pending.raised(error, "time_execution")
             if judged.verdict is not Verdict.PASS:
                 break
@@ -493,7 +493,7 @@ class Judge:
         try:
             with self.watch(Part.EXECUTE):
                 self.backend.execute(case.desc, case.level, sources, targets)
-        except Exception as error:
+        except RAISED as error:
             judged = pending.raised(error, "execute")
             is_lacking = isinstance(error, MemoryError) and pending.needed > LACKING_BYTES
             return pending.judged(Verdict.NOT_SUPPORTED, judged.reason) if is_lacking else judged
@@ -739,7 +739,7 @@ def not_the_first(judged: Judgement, execution: int) -> Judgement:
     return judged._replace(reason=reason)
 
 
-def verdict_on(error: Exception, function: str) -> tuple[Verdict, str]:
+def verdict_on(error: BaseException, function: str) -> tuple[Verdict, str]:
     """What it comes to that a function of a backend raised something, and the reason that is given."""
     if isinstance(error, Unsupported):
         return Verdict.NOT_SUPPORTED, str(error) or "not claimed"
@@ -750,7 +750,7 @@ def verdict_on(error: Exception, function: str) -> tuple[Verdict, str]:
     return Verdict.CRASH, f"{function} raised {exception_text(error)}{place_of(error)}"
 
 
-def exception_text(error: Exception) -> str:
+def exception_text(error: BaseException) -> str:
     """An exception in one line, cut where it is long."""
     text = f"{type(error).__name__}: {error}"
     return text if len(text) <= 500 else text[:497] + "..."

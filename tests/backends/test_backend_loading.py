@@ -217,6 +217,7 @@ RAISES = "def __init__(self): raise OSError('no driver,\\n try again')"
         (RAISES, METHODS, "", "cannot be made: OSError: no driver, try again"),
         ("", METHODS, ":npu:1", "Mine takes no device; leave out ':npu:1'"),
         ("def capabilities(self): raise RuntimeError('no answer')", METHODS[:2], "", "failed: RuntimeError: no answer"),
+        ("def capabilities(self): raise SystemExit(0)", METHODS[:2], "", "capabilities() failed: SystemExit: 0"),
         (
             "def capabilities(self): return {}",
             METHODS[:2],

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from backend_files import write_backend
 from commands import invoke
 from msgspec.structs import replace
 from report_data import printed, summary_of
@@ -290,6 +291,20 @@ def test_an_exception_says_where_in_the_backends_file_it_was_raised(tmp_path: Pa
     case = Case.of(copying((2,)), HIGHEST, {"input_tensor": Recipe("ramp")}, rule=VALUES)
     result = invoke("replay", *options, "--backend", f"{file}:Mine", json.dumps(case.to_json()))
     assert "execute raised KeyError: 'oops', at mine.py:10 (rows), mine.py:7 (execute)" in result.output
+
+
+@pytest.mark.parametrize("options", [(), ("--in-process",)])
+def test_a_backend_that_ends_the_process_ends_no_run(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Its code would be the command's: 0, without a verdict."""
+    name = write_backend(tmp_path, "def execute(self, desc, level, inputs, outputs):\n    raise SystemExit(0)")
+    case = Case.of(copying((2,)), HIGHEST, {"input_tensor": Recipe("ramp")}, rule=VALUES)
+    result = invoke("replay", *options, "--backend", name, json.dumps(case.to_json()))
+    assert result.exit_code == 1, result.output
+    assert "execute raised SystemExit: 0, at mine.py" in result.output
+    scope = ("--operator", "TILE", "--level", "1_0", "--budget", "quick", "--no-throughput", "--out", tmp_path / "out")
+    result = invoke("certify", *options, "--backend", name, *scope)
+    assert result.exit_code == 1, result.output
+    assert "not conformant" in result.output
 
 
 def test_of_installed_files_and_of_what_calls_a_backend_no_place_is_told() -> None:
