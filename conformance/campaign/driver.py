@@ -26,7 +26,7 @@ from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.model.costs import Part, Stopwatch
 from dml_conformance.reports.model.records import LEFT_OUT, Campaign, Ending, Phase, Record, describe_rules, utc_now
-from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.model.release import changed_file, suite_files, suite_version
 from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.output.reports import ReportFolder
@@ -86,7 +86,13 @@ def certify(
         given_up = str(reason)
         lost = (*reason.lost, *take_losses(backend))
     stream.costs(costs)
-    stream.finish(Ending.now(given_up, lost))
+    stream.finish(Ending.now(given_up or _why_untrusted(), lost))
+
+
+def _why_untrusted() -> str:
+    """Why what was judged is no evidence, though all was; "" where nothing speaks against it."""
+    name = changed_file(suite_files())
+    return f"{name}, a file of the suite itself, was changed while it ran: install the suite again" if name else ""
 
 
 @dataclass
@@ -172,6 +178,7 @@ def sweep(
     except GivenUp as reason:
         given_up = str(reason)
         lost = reason.lost if len(streams) == 1 else ()  # of several it is not known whose they are
+    given_up = given_up or _why_untrusted()
     # Before the first of them is finished, so that none has to be judged again then.
     for stream in left:
         stream.mark(ALL)

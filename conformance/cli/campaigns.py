@@ -28,6 +28,7 @@ from dml_conformance.conformance.packages.make import PackageFolder
 from dml_conformance.conformance.packages.waivers import Waivers, read_waivers
 from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.reports.model.records import Campaign, Phase
+from dml_conformance.reports.model.release import suite_files
 from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.output.folder import KNOWN, RESULTS, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
@@ -64,6 +65,7 @@ class RunOptions:
     waivers_file: Path | None
 
     def __post_init__(self) -> None:
+        suite_files()  # while no backend has run
         if self.workers is not None and self.limits is None:
             raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
 

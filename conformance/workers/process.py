@@ -26,6 +26,7 @@ from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseMaking, MadeCases, TaskOutcome, Work, WorkOutcome
+from dml_conformance.reports.model.release import changed_file
 
 # Those of a backend are held to by whoever judges on it; that takes the time that all its calls take together.
 _NO_LIMITS = Limits(math.inf)
@@ -41,7 +42,7 @@ class WorkerFault(msgspec.Struct, frozen=True):
     @property
     def error(self) -> Exception:
         """What to raise."""
-        for kind in (BackendError, CorpusError):
+        for kind in (BackendError, CorpusError, WorkerError):
             if self.kind == kind.__name__:
                 return kind(self.text)
         return WorkerError(f"a worker process failed: {self.kind}: {self.text}; --in-process shows where")
@@ -107,6 +108,8 @@ class JudgeServer:
         self._executor = InProcess([])
 
     def load(self, setup: JudgeSetup) -> list[Capabilities]:
+        if name := changed_file(setup.suite):
+            raise WorkerError(f"{name}, a file of the suite itself, was changed since the run began")
         self._executor = InProcess(setup.judges(), one_by_one=setup.one_by_one)
         gc.freeze()  # what is loaded stays, so no collection has to look at it
         return self._executor.capabilities()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dml_conformance.backends.base import Backend, Capabilities
@@ -9,6 +10,7 @@ from dml_conformance.backends.loading import load_backend
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.conformance.judge.judge import REPEAT, Judge
+from dml_conformance.reports.model.release import suite_files
 from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.validator import Reading
@@ -33,6 +35,7 @@ class JudgeSetup:
         claims: what each backend is held to; empty where it is all that it claims.
         digests_outputs: as of a judge.
         tolerance: the bounds that results of arithmetic are held to.
+        suite: the suite's own files, see `suite_files`: a process that is started later judges by the same.
     """
 
     backends: tuple[str, ...]
@@ -44,6 +47,7 @@ class JudgeSetup:
     claims: tuple[Capabilities, ...] = ()
     digests_outputs: bool = False
     tolerance: Tolerance = DIRECTML
+    suite: Mapping[str, str] = field(default_factory=suite_files)
 
     @classmethod
     def of(cls, judge: Judge, limits: Limits) -> JudgeSetup:
