@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from dml_conformance.backends.processes.limits import Limits
+from dml_conformance.backends.processes.walls import close_memory
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     accuracy_option,
@@ -66,6 +67,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         suite_files()  # while no backend has run
+        if self.limits is not None:
+            close_memory()
         if self.workers is not None and self.limits is None:
             raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
 

@@ -22,6 +22,7 @@ from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.process import Origin, ServerProcess
 from dml_conformance.backends.processes.server import take_place
+from dml_conformance.backends.processes.walls import close_memory
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
@@ -129,6 +130,7 @@ def main(_: str, harness: int) -> None:
         harness: that process; 0 where something else sees to it that none outlives it.
     """
     requests, replies = take_place(harness)
+    close_memory()
     receiver, server = Receiver(requests), JudgeServer()
     while (received := receiver.receive()) is not None:
         number, content = received
