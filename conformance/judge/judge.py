@@ -245,7 +245,7 @@ class Judge:
             rank=len(output.sizes) if output is not None else 0,
             layout=_layout(case),
             pattern=pattern if self._is_executed(case) else "",
-            seconds=judged.seconds,
+            seconds=round(judged.seconds, 6),  # as results files hold it in least room
             case_json=content,
             differences=judged.comparison.shown,
             difference_count=judged.comparison.wrong,

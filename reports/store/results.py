@@ -1,23 +1,20 @@
 """The results of a campaign in one SQLite file: every record with its whole case.
 
-Words that repeat (operators, rules, verdicts) stand once in `label`, and `record` holds their numbers; the view
-`result` shows records with the words, for people with an SQL shell. What only single records are asked for (case,
-differences, reproducing line) is JSON in `body`, compressed 128 records at a time: a tenth of its size, and faster
-to write than the plain text.
+Its tables are those of `FORMS`. Bodies compressed together take a fifth of the room of plain text.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
+import zstandard
 
 from dml_conformance.reports.model.encoded import LONGEST_REASON, EncodedRecord
 from dml_conformance.reports.model.records import TRAITS as ALL_TRAITS
@@ -42,66 +39,23 @@ from dml_conformance.reports.store.checks import (
     check_throughput,
 )
 from dml_conformance.reports.store.databases import DatabaseReader, UnreadableError, guard
+from dml_conformance.reports.store.forms import FORMS, JUDGEMENT, MAX_BLOCK_BYTES, TENSORS, TRAITS, Form
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4  # of what is written
+_READABLE = " or ".join(map(str, FORMS))
 PAGE_SIZE = 8192  # bytes
-BLOCK = 128  # records whose bodies are compressed together
-BATCH = 8 * BLOCK  # records in a transaction, at most
+BLOCK = 4096  # records whose bodies are compressed together, and that are in a transaction, at most
 COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records, at the end of a unit of work
-MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
+_FETCHED = 512  # records that are read at once
 READER_SECONDS = 60.0  # that whoever reads a file keeps its writer waiting, before that gives up
-_COMPRESSION = 3  # of 9; more than this makes the file a twentieth smaller and takes half as long again
+# Levels of Zstandard: of a block that is written once more when there is more of it, and of one that is whole.
+_QUICK, _SMALL = 3, 11
 
-# The traits that are text, in the order of the table's columns.
-TRAITS = tuple(trait for trait in ALL_TRAITS if trait != "rank")
-_traits_of = attrgetter(*TRAITS)
+_judgement_of, _tensors_of = attrgetter(*JUDGEMENT), attrgetter(*TENSORS, "rank")
 _COLUMNS = ("id", "digest", *TRAITS, "rank", "seconds", "difference_count", "reason")
 
-_SCHEMA = f"""
-CREATE TABLE stream (
-    part TEXT PRIMARY KEY CHECK (part IN ('campaign', 'ending')),
-    json TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE label (
-    id INTEGER PRIMARY KEY,
-    text TEXT NOT NULL UNIQUE
-);
-CREATE TABLE record (
-    id INTEGER PRIMARY KEY,
-    digest BLOB NOT NULL CHECK (length(digest) = 32),
-    {"".join(f"{trait} INTEGER NOT NULL REFERENCES label, " for trait in TRAITS)}
-    rank INTEGER NOT NULL,
-    seconds REAL NOT NULL,
-    difference_count INTEGER NOT NULL,
-    reason TEXT NOT NULL
-);
-CREATE TABLE body (
-    block INTEGER PRIMARY KEY,
-    bodies BLOB NOT NULL
-);
-CREATE TABLE throughput (
-    id INTEGER PRIMARY KEY,
-    operator TEXT NOT NULL,
-    data_type TEXT NOT NULL,
-    shape TEXT NOT NULL,
-    useful_bytes INTEGER NOT NULL,
-    seconds TEXT NOT NULL,
-    copy_bytes_per_second REAL NOT NULL,
-    output_bytes INTEGER NOT NULL,
-    caches TEXT NOT NULL,
-    caveats TEXT NOT NULL
-);
-CREATE VIEW result AS SELECT
-    record.id, digest, {", ".join(f"{trait}_label.text AS {trait}" for trait in TRAITS)},
-    rank, seconds, difference_count, reason
-FROM record {" ".join(f"JOIN label AS {trait}_label ON {trait}_label.id = record.{trait}" for trait in TRAITS)};
-"""  # noqa: S608 - constants only
-# One is enough: to read all rows takes less than to carry indices along, which were a quarter of the file.
-_INDICES = """
-CREATE INDEX record_by_verdict ON record (verdict, operator, level);
-"""
 # Only in the file of a run that has not ended: what of it is finished, and how much of the stream there was by then.
 _MARKS = """
 CREATE TABLE mark (
@@ -112,18 +66,18 @@ CREATE TABLE mark (
     throughputs INTEGER NOT NULL
 );
 """
-_INSERT = f"INSERT INTO record VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - constants only
-_INSERT_THROUGHPUT = f"INSERT INTO throughput VALUES (NULL{', ?' * len(Throughput.__struct_fields__)})"  # noqa: S608
 
 # `changed`, `differing`, `wanted` are functions that `Store` makes of what it is asked for.
 _RANKED = f"""
 SELECT id, digest, differs, is_wanted, is_first, {", ".join(TRAITS)}, rank FROM (
-    SELECT *, changed(lower(hex(digest))) AS is_changed, wanted(lower(hex(digest))) AS is_wanted,
+    SELECT id, digest, {", ".join(TRAITS)}, rank,
+        changed(lower(hex(digest))) AS is_changed, wanted(lower(hex(digest))) AS is_wanted,
         verdict IN (SELECT id FROM label WHERE differing(text)) AS differs,
         row_number() OVER (PARTITION BY operator, level, rule, verdict ORDER BY id) <= ? AS is_first
-    FROM record
+    FROM {{records}}
 ) ORDER BY is_changed DESC, differs DESC, is_wanted DESC, is_first DESC, substr(digest, 1, 8), id LIMIT ?
 """  # noqa: S608 - constants only
+_LONGEST = 1e6  # seconds that are counted in microseconds
 _KEY_DIGITS = 16  # of a digest, by which cases are put in order
 
 
@@ -154,16 +108,6 @@ def _throughput_of(row: Sequence[Any]) -> Throughput:
     return Throughput(operator, data_type, shape, useful, runs, copy, size, Caches(caches), known)
 
 
-def expected_schema() -> dict[str, str]:
-    """The SQL of every table, view and index of a finished results file, by name."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.executescript(_SCHEMA + _INDICES)
-        return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
-    finally:
-        connection.close()
-
-
 class StoreError(BadInputError):
     """A results file that cannot be read or written; the message names the file and what was expected."""
 
@@ -188,7 +132,6 @@ NOTHING = Mark("", 0, 0, 0)
 _DAMAGE = (
     sqlite3.Error,
     OSError,
-    zlib.error,
     msgspec.MsgspecError,
     ValueError,
     TypeError,
@@ -204,11 +147,36 @@ _BLOCK_DECODER: msgspec.json.Decoder[list[msgspec.Raw]] = msgspec.json.Decoder(
 _BODY_DECODER = msgspec.json.Decoder(Body)
 
 
+class _Numbers:
+    """The rows of a table of what repeats, numbered from 1 on in the order in which they are needed first.
+
+    Args:
+        row: the columns after the number, of what is numbered.
+
+    Attributes:
+        known: the number of each.
+        new: rows that are not in the file yet.
+    """
+
+    def __init__(self, row: Callable[[Any], Iterable[Any]]) -> None:
+        self._row = row
+        self.known: dict[Any, int] = {}
+        self.new: list[tuple[Any, ...]] = []
+
+    def of(self, thing: Any) -> int:
+        """Its number."""
+        number = self.known.get(thing)
+        if number is None:
+            number = self.known[thing] = len(self.known) + 1
+            self.new.append((number, *self._row(thing)))
+        return number
+
+
 class StoreWriter(Consumer):
     """A consumer that writes the stream to a new file, or goes on with one that an interrupted run left.
 
-    It is committed every 1024 records, and at the end of a unit of work where the last time is a while ago, so that a
-    run that is killed leaves what it had.
+    It is committed whenever a block is full, and at the end of a unit of work where the last time is a while ago, so
+    that a run that is killed leaves what it had.
 
     Raises:
         StoreError: from every method, where the file exists already or cannot be written.
@@ -217,10 +185,13 @@ class StoreWriter(Consumer):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
-        self._labels: dict[str, int] = {}
-        self._new_labels: list[tuple[int, str]] = []
+        self._labels = labels = _Numbers(lambda text: [str(text)])
+        self._judgements = _Numbers(lambda traits: map(labels.of, traits))
+        self._tensors = _Numbers(lambda traits: (*map(labels.of, traits[:-1]), traits[-1]))
         self._rows: list[tuple[Any, ...]] = []
-        self._bodies: list[msgspec.Raw] = []  # of the blocks that are not full yet
+        self._remarks: list[tuple[int, int, str]] = []
+        self._bodies: list[msgspec.Raw] = []  # of the block that is not full yet
+        self._first, self._size = 1, 0  # number of the first record in it, bytes
         self._new_marks: list[Mark] = []
         self._count = self._throughputs = 0
         self._kept = NOTHING  # what the file had when it was reopened
@@ -251,17 +222,30 @@ class StoreWriter(Consumer):
 
     def _cut(self, connection: sqlite3.Connection, last: Mark) -> None:
         """Remove what came after a mark; what is left of the last block stays in memory until it is full."""
-        full, rest = divmod(last.records, BLOCK)
         connection.execute("BEGIN")
         connection.execute("DELETE FROM mark WHERE records > ? OR throughputs > ?", (last.records, last.throughputs))
-        connection.execute("DELETE FROM record WHERE id > ?", (last.records,))
-        connection.execute("DELETE FROM body WHERE block >= ?", (full + (rest > 0),))
-        connection.execute("DELETE FROM label WHERE id > ?", (last.labels,))
-        connection.execute("DELETE FROM throughput WHERE id > ?", (last.throughputs,))
+        for table, key, kept in (
+            ("record", "id", last.records),
+            ("remark", "id", last.records),
+            ("body", "first", last.records),
+            ("label", "id", last.labels),
+            ("throughput", "id", last.throughputs),
+        ):
+            connection.execute(f"DELETE FROM {table} WHERE {key} > ?", (kept,))  # noqa: S608 - constants only
+        for table in ("judgement", "tensors"):  # which are numbered as records come to need them
+            used = f"SELECT coalesce(max({table}), 0) FROM record"  # noqa: S608 - constants only
+            connection.execute(f"DELETE FROM {table} WHERE id > ({used})")  # noqa: S608 - constants only
         connection.execute("COMMIT")
-        self._labels = {text: number for number, text in connection.execute("SELECT id, text FROM label")}
-        if rest:
-            self._bodies = _block(connection, full, self._path)[:rest]
+        labels = dict(connection.execute("SELECT id, text FROM label"))
+        self._labels.known = {text: number for number, text in labels.items()}
+        for number, *ids in connection.execute("SELECT * FROM judgement"):
+            self._judgements.known[tuple(labels[i] for i in ids)] = number
+        for number, *ids, rank in connection.execute("SELECT * FROM tensors"):
+            self._tensors.known[(*[labels[i] for i in ids], rank)] = number
+        if last.records:
+            self._first, bodies = _block(connection, FORMS[SCHEMA_VERSION], last.records, self._path)
+            self._bodies = bodies[: last.records + 1 - self._first]
+            self._size = sum(len(bytes(body)) + 1 for body in self._bodies)
 
     def start(self, campaign: Campaign) -> None:
         if self._is_reopened:
@@ -274,7 +258,7 @@ class StoreWriter(Consumer):
             connection.execute("BEGIN")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            for statement in (_SCHEMA + _MARKS).split(";"):
+            for statement in (FORMS[SCHEMA_VERSION].schema + _MARKS).split(";"):
                 connection.execute(statement)
             _put_part(connection, "campaign", campaign)
             connection.execute("COMMIT")
@@ -283,26 +267,20 @@ class StoreWriter(Consumer):
         self._count += 1
         if self._count <= self._kept.records:  # the file has had it since before it was reopened
             return
-        body, record = msgspec.Raw(record.body), record.traits
-        known, label = self._labels.get, self._label
-        self._rows.append(
-            (
-                self._count,
-                bytes.fromhex(record.case),
-                *[known(text) or label(text) for text in _traits_of(record)],
-                record.rank,
-                record.seconds,
-                record.difference_count,
-                record.reason,
-            )
-        )
-        self._bodies.append(body)
-        if len(self._rows) == BATCH:
-            self._flush()
+        body, record = record.body, record.traits
+        if len(self._bodies) == BLOCK or self._size + len(body) + 2 > MAX_BLOCK_BYTES:
+            self._flush(_SMALL)
+            self._bodies, self._first, self._size = [], self._count, 0
+        self._bodies.append(msgspec.Raw(body))
+        self._size += len(body) + 1
+        judgement, tensors = self._judgements.of(_judgement_of(record)), self._tensors.of(_tensors_of(record))
+        self._rows.append((self._count, bytes.fromhex(record.case), judgement, tensors, _shortest(record.seconds)))
+        if record.difference_count or record.reason:
+            self._remarks.append((self._count, record.difference_count, record.reason))
 
     def mark(self, unit: str) -> None:
         """All records and measurements of a unit of work, one that was not finished before, have been given."""
-        self._new_marks.append(Mark(unit, self._count, len(self._labels), self._throughputs))
+        self._new_marks.append(Mark(unit, self._count, len(self._labels.known), self._throughputs))
         if unit == ALL or time.monotonic() - self._committed >= COMMIT_SECONDS:
             self._flush()
 
@@ -316,17 +294,14 @@ class StoreWriter(Consumer):
                 _ENCODER.encode(value).decode() if isinstance(value, tuple) else value
                 for value in msgspec.structs.astuple(row)
             ]
-            connection.execute(_INSERT_THROUGHPUT, values)
+            _insert(connection, "throughput", [(None, *values)])
 
     def finish(self, ending: Ending) -> None:
         if not self._has_ending:
-            self._flush()
+            self._flush(_SMALL)
         with self._writing() as connection:
             if not self._has_ending:
                 connection.execute("BEGIN")
-                # Built at the end: an index kept up record by record costs more and ends up scattered.
-                for statement in _INDICES.split(";"):
-                    connection.execute(statement)
                 connection.execute("DROP TABLE mark")
                 _put_part(connection, "ending", ending)
                 connection.execute("PRAGMA analysis_limit = 1000")
@@ -347,29 +322,23 @@ class StoreWriter(Consumer):
         except sqlite3.Error as error:
             raise StoreWriteError(f"{self._path}: cannot be written: {error}") from error
 
-    def _label(self, text: str) -> int:
-        """The number of a text that has none yet."""
-        number = self._labels[text] = len(self._labels) + 1
-        self._new_labels.append((number, str(text)))
-        return number
-
-    def _flush(self) -> None:
+    def _flush(self, level: int = _QUICK) -> None:
         """Commit all that was given. A block that is not full is written all the same, and again when it is."""
-        bodies = self._bodies
-        first = (self._count - len(bodies)) // BLOCK
-        blocks = [
-            (first + i // BLOCK, zlib.compress(_ENCODER.encode(bodies[i : i + BLOCK]), _COMPRESSION))
-            for i in range(0, len(bodies), BLOCK)
-        ]
         with self._writing() as connection:
             connection.execute("BEGIN")
-            connection.executemany("INSERT INTO label VALUES (?, ?)", self._new_labels)
-            connection.executemany(_INSERT, self._rows)
-            connection.executemany("INSERT OR REPLACE INTO body VALUES (?, ?)", blocks)
-            connection.executemany("INSERT INTO mark VALUES (NULL, ?, ?, ?, ?)", self._new_marks)
+            _insert(connection, "label", self._labels.new)
+            _insert(connection, "judgement", self._judgements.new)
+            _insert(connection, "tensors", self._tensors.new)
+            _insert(connection, "record", self._rows)
+            _insert(connection, "remark", self._remarks)
+            if self._bodies:
+                block = zstandard.ZstdCompressor(level).compress(_ENCODER.encode(self._bodies))
+                connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", (self._first, block))
+            _insert(connection, "mark", [(None, *mark) for mark in self._new_marks])
             connection.execute("COMMIT")
-        self._new_labels, self._rows, self._new_marks = [], [], []
-        self._bodies = bodies[len(bodies) - self._count % BLOCK :] if self._count % BLOCK else []
+        for new in (self._labels.new, self._judgements.new, self._tensors.new, self._rows, self._remarks):
+            new.clear()
+        self._new_marks = []
         self._committed = time.monotonic()
 
     @contextmanager
@@ -386,23 +355,32 @@ def _put_part(connection: sqlite3.Connection, part: str, value: Campaign | Endin
     connection.execute("INSERT INTO stream VALUES (?, ?)", (part, _ENCODER.encode(value).decode()))
 
 
-def _block(connection: sqlite3.Connection, block: int, path: Path) -> list[msgspec.Raw]:
-    """The bodies of a block.
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if rows:
+        places = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - constants only
+
+
+def _shortest(seconds: float) -> float:
+    """Whole microseconds where it is that, as an integer: two or three bytes in place of eight."""
+    microseconds = round(seconds * 1e6) if seconds < _LONGEST else 0
+    return microseconds if microseconds / 1e6 == seconds else seconds
+
+
+def _block(connection: sqlite3.Connection, form: Form, number: int, path: Path) -> tuple[int, list[msgspec.Raw]]:
+    """The block of bodies that has a record's, and the number of the first record in it.
 
     Raises:
         StoreError: it is missing or damaged.
     """
-    row = connection.execute("SELECT bodies FROM body WHERE block = ?", (block,)).fetchone()
-    if row is None:
-        raise StoreError(f"{path}: damaged: block {block} is missing")
-    unpacker = zlib.decompressobj()
     try:
-        text = unpacker.decompress(row[0], MAX_BLOCK_BYTES)
-        if not unpacker.eof:
-            raise StoreError(f"{path}: damaged: block {block} does not end, or is beyond all measure")
-        return _BLOCK_DECODER.decode(text)
+        row = connection.execute(form.block, (number,)).fetchone()
+        first, bodies = (row[0], _BLOCK_DECODER.decode(form.unpack(row[1]))) if row else (number, [])
     except _DAMAGE as error:
-        raise StoreError(f"{path}: damaged: block {block}: {error}") from error
+        raise StoreError(f"{path}: damaged: the case of record {number}: {error}") from error
+    if number - first >= len(bodies):
+        raise StoreError(f"{path}: damaged: the case of record {number} is missing")
+    return first, bodies
 
 
 class Store(DatabaseReader):
@@ -414,6 +392,7 @@ class Store(DatabaseReader):
 
     Attributes:
         path: of the file.
+        version: of its schema.
         campaign: what the run was about.
         ending: how it ended; None where it was cut off.
 
@@ -422,6 +401,7 @@ class Store(DatabaseReader):
     """
 
     path: Path
+    version: int
     campaign: Campaign
     ending: Ending | None
 
@@ -434,8 +414,10 @@ class Store(DatabaseReader):
         guard(self._connection, self._size)
         if self._pragma("application_id") != APPLICATION_ID:
             raise StoreError(f"{self.path}: an SQLite file, but not one of this suite's results files")
-        if (version := self._pragma("user_version")) != SCHEMA_VERSION:
-            raise StoreError(f"{self.path}: results of version {version}; this release reads version {SCHEMA_VERSION}")
+        self.version = self._pragma("user_version")
+        if self.version not in FORMS:
+            raise StoreError(f"{self.path}: results of version {self.version}; this release reads version {_READABLE}")
+        self._form = FORMS[self.version]
         parts = dict(self._connection.execute("SELECT part, json FROM stream"))
         if "campaign" not in parts:
             raise StoreError(f"{self.path}: holds no campaign; the run ended before it began")
@@ -514,9 +496,8 @@ class Store(DatabaseReader):
         with self._using():
             labels = self._label_texts()
             known: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # of cases that are alike, which are many, once
-            for number, digest, differs, is_wanted, is_first, *traits in self._connection.execute(
-                _RANKED, (first, most)
-            ):
+            query = _RANKED.format(records=self._form.records)
+            for number, digest, differs, is_wanted, is_first, *traits in self._connection.execute(query, (first, most)):
                 values = {trait: labels[label] for trait, label in zip(TRAITS, traits, strict=False)}
                 values |= {"verdict": Verdict(values["verdict"]), "rank": traits[-1]}
                 about = tuple(values[trait] for trait in ALL_TRAITS)
@@ -532,29 +513,30 @@ class Store(DatabaseReader):
         with self._using():
             (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM record").fetchone()
             labels = self._label_texts()  # those of the records up to that one are among them
-            block, bodies, before = -1, list[msgspec.Raw](), 0
+            first, bodies, before = 1, list[msgspec.Raw](), 0
             for row in self._rows(condition, parameters, last):
                 if row[0] <= before:  # the pages of a damaged file can lead in a circle
                     raise StoreError(f"{self.path}: damaged: record {row[0]} comes after record {before}")
                 before = row[0]
-                if (row[0] - 1) // BLOCK != block:
-                    block = (row[0] - 1) // BLOCK
-                    bodies = _block(self._connection, block, self.path)
+                if row[0] - first >= len(bodies):
+                    first, bodies = _block(self._connection, self._form, row[0], self.path)
                 check_lengths(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
-                record = _record(row, labels, _BODY_DECODER.decode(bodies[(row[0] - 1) % BLOCK]))
+                record = _record(row, labels, _BODY_DECODER.decode(bodies[row[0] - first]))
                 check_record(record)
                 yield row[0], record
 
     def _rows(self, condition: str, parameters: list[Any], last: int) -> Iterator[tuple[Any, ...]]:
         """The rows up to the last one; of a run that has not ended a few at once, as its writer waits meanwhile."""
-        query = f"SELECT {', '.join(_COLUMNS)} FROM record WHERE id > ? AND id <= ? AND {condition} ORDER BY id"  # noqa: S608 - our own
+        columns, records = ", ".join(_COLUMNS), self._form.records
+        query = f"SELECT {columns} FROM {records} WHERE id > ? AND id <= ? AND {condition} ORDER BY id"  # noqa: S608 - our own
         if self.ending is not None:
             cursor = self._connection.execute(query, [0, last, *parameters])
-            while rows := cursor.fetchmany(BATCH):  # not `yield from` the cursor: its end is an error in a closed file
+            # Not `yield from` the cursor: its end is an error in a closed file.
+            while rows := cursor.fetchmany(_FETCHED):
                 yield from rows
             return
         before = 0
-        while rows := self._connection.execute(f"{query} LIMIT {BATCH}", [before, last, *parameters]).fetchall():
+        while rows := self._connection.execute(f"{query} LIMIT {_FETCHED}", [before, last, *parameters]).fetchall():
             yield from rows
             before = rows[-1][0]
 
@@ -563,9 +545,8 @@ class Store(DatabaseReader):
         with self._using():
             labels = self._label_texts()
             self._define("asked", frozenset(bytes.fromhex(case) for case in cases))
-            rows = self._connection.execute(
-                "SELECT digest, verdict, answered FROM record WHERE asked(digest) ORDER BY id"
-            )
+            query = f"SELECT digest, verdict, answered FROM {self._form.records} WHERE asked(digest) ORDER BY id"  # noqa: S608 - our own
+            rows = self._connection.execute(query)
             return {digest.hex(): (Verdict(labels[verdict]), labels[answered]) for digest, verdict, answered in rows}
 
     def throughputs(self) -> tuple[Throughput, ...]:
@@ -604,7 +585,7 @@ class Store(DatabaseReader):
 
     @contextmanager
     def _using(self) -> Iterator[None]:
-        """Whatever a damaged file makes SQLite, zlib or the decoders raise, as StoreError."""
+        """Whatever a damaged file makes SQLite or the decoders raise, as StoreError."""
         try:
             yield
         except UnreadableError as error:
@@ -612,7 +593,7 @@ class Store(DatabaseReader):
         except _DAMAGE as error:
             raise StoreError(
                 f"{self.path}: not a results file of this suite, or a damaged one; expected an SQLite file of version "
-                f"{SCHEMA_VERSION} ({error})"
+                f"{_READABLE} ({error})"
             ) from error
 
 

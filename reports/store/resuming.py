@@ -13,7 +13,7 @@ import msgspec
 
 from dml_conformance.reports.model.encoded import encodable_campaign
 from dml_conformance.reports.model.records import Campaign, Ending, Record, Throughput
-from dml_conformance.reports.store.results import NOTHING, Mark, Store, StoreError
+from dml_conformance.reports.store.results import NOTHING, SCHEMA_VERSION, Mark, Store, StoreError
 from dml_conformance.spec.errors import BadInputError
 
 # What of a campaign may be another one when it is resumed: the moment it began, which stays the first.
@@ -49,10 +49,12 @@ class PartialRun:
         """What the results file of an interrupted run holds.
 
         Raises:
-            ResumeError: it is damaged.
+            ResumeError: it is damaged, or an earlier release began it, in a form that is not written any more.
         """
         with _opened(results, shown) as store:
             ended = store.ending is not None
+            if not ended and store.version != SCHEMA_VERSION:
+                raise damaged(shown, f"its results are of version {store.version}, which this release only reads")
             return cls(results, shown, store.campaign, store.marks(), store.ending, _length=len(store) * ended)
 
     @property

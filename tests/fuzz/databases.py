@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
+import zstandard
 from hypothesis import strategies as st
 
 from fuzz.edits import HOSTILE_TEXTS, bytes_edited, json_edited, places
 
 _TOKENS = (b"SQLite format 3\0", b"CREATE VIEW", b"CREATE TRIGGER", b"WITHOUT ROWID", b"record", b"\x0d", b"\x05")
-# Columns that hold JSON, as text or compressed by zlib.
+# Columns that hold JSON, as text or compressed by Zstandard.
 _INNER = (
     *(("stream", "json"), ("body", "bodies"), ("throughput", "seconds")),
     *(("mark", "unit"), ("mark", "records"), ("run", "json")),
@@ -82,7 +82,7 @@ def _by_sql(draw: st.DrawFn, content: bytes) -> bytes:
                 tables = {table: [column] for table, column in _INNER if column in tables.get(table, ())}
             if tables:
                 # What SQLite refuses is no edit, nor is one of JSON that an edit before has spoiled.
-                with suppress(sqlite3.Error, zlib.error, OverflowError, ValueError, MemoryError, RecursionError):
+                with suppress(*_NO_EDIT):
                     edit(draw, connection, tables)
         with suppress(sqlite3.Error):
             content = connection.serialize()
@@ -90,6 +90,7 @@ def _by_sql(draw: st.DrawFn, content: bytes) -> bytes:
 
 
 _Tables = dict[str, Sequence[str]]
+_NO_EDIT = (sqlite3.Error, zstandard.ZstdError, OverflowError, ValueError, MemoryError, RecursionError)
 _Edit = Callable[[st.DrawFn, sqlite3.Connection, _Tables], None]
 
 
@@ -148,8 +149,8 @@ def _inner(draw: st.DrawFn, connection: sqlite3.Connection, tables: _Tables) -> 
         value: Any = json_edited(draw, content).decode("utf-8", "replace")
     elif isinstance(content, bytes):
         is_bomb = not draw(st.integers(0, 4))
-        value = zlib.compress(
-            draw(st.sampled_from(_BOMBS))() if is_bomb else json_edited(draw, zlib.decompress(content))
+        value = zstandard.compress(
+            draw(st.sampled_from(_BOMBS))() if is_bomb else json_edited(draw, zstandard.decompress(content))
         )
     else:
         return  # an edit before has put something else there, or nothing

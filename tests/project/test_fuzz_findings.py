@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import sys
-import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import package_support
 import pytest
 import report_data
+import zstandard
 from click.testing import CliRunner, Result
 from cryptography.exceptions import InternalError
 from cryptography.hazmat.primitives import serialization
@@ -183,7 +183,7 @@ def test_results_that_are_sound_are_read(results: Path) -> None:
     [
         ("DROP TABLE label", "CREATE VIEW label AS " + ENDLESS.format("i AS id, 'x' AS text")),
         ("DROP TABLE stream", "CREATE VIEW stream AS " + ENDLESS.format("'campaign' AS part, '{}' AS json")),
-        ("DROP TABLE body", "CREATE VIEW body AS SELECT 0 AS block, zeroblob(900000000) AS bodies"),
+        ("DROP TABLE body", "CREATE VIEW body AS SELECT 1 AS first, zeroblob(900000000) AS bodies"),
         ("DROP TABLE throughput", "CREATE VIEW throughput AS SELECT * FROM stream"),
     ],
     ids=["label", "stream", "body", "throughput"],
@@ -198,15 +198,16 @@ def test_no_view_stands_in_for_a_table(results: Path, statements: tuple[str, ...
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE record SET reason = x'ff'",
+        "INSERT INTO remark VALUES (1, 0, x'ff')",
         "UPDATE record SET seconds = 'long'",
         "UPDATE record SET seconds = -1.0",
         "UPDATE record SET seconds = 9e999",
-        "UPDATE record SET rank = 'x'",
-        "UPDATE record SET difference_count = 0.5",
+        "UPDATE tensors SET rank = 'x'",
+        "INSERT INTO remark VALUES (1, 0.5, '')",
         "UPDATE record SET digest = 'text'",
         "UPDATE record SET digest = x'00'",
-        "UPDATE record SET operator = 99",
+        "UPDATE judgement SET operator = 99",
+        "UPDATE record SET tensors = 99",
         "UPDATE label SET text = x'ff' WHERE text = 'GATHER'",
         "UPDATE label SET text = 'no operator' WHERE text = 'GATHER'",
         "UPDATE throughput SET seconds = '[]'",
@@ -236,7 +237,7 @@ def test_of_results_of_another_form_nothing_is_made(results: Path) -> None:
 
 @pytest.mark.parametrize("text", [b"[" + b"[]," * 4_000_000 + b"[]]", bytes(40 << 20), DEEP.encode()])
 def test_a_block_that_unpacks_to_too_much_is_refused(results: Path, text: bytes) -> None:
-    edit(results, "UPDATE body SET bodies = ?", values=(zlib.compress(text),))
+    edit(results, "UPDATE body SET bodies = ?", values=(zstandard.compress(text),))
     with pytest.raises(StoreError, match="damaged"):
         read_all(results)
 

@@ -84,7 +84,7 @@ def spoil(path: Path) -> None:
         ending = {"finished": ACTING, "complete": False, "reason": ACTING}
         for part, value in (("campaign", campaign), ("ending", ending)):
             connection.execute("UPDATE stream SET json = ? WHERE part = ?", (msgspec.json.encode(value).decode(), part))
-        connection.execute("UPDATE record SET reason = reason || ?", (ACTING,))
+        connection.execute("UPDATE remark SET reason = reason || ?", (ACTING,))
         named = {label: f"{label}{ACTING}" for (label,) in connection.execute("SELECT text FROM label")}
         for label, other in named.items():
             if "." in label or label in ("packed", "padded", "FLOAT32", "random-bits"):
@@ -102,7 +102,7 @@ def operators_spoiled(path: Path) -> None:
         campaign["operators"] = [name + ACTING for name in campaign["operators"]]
         content = msgspec.json.encode(campaign).decode()
         connection.execute("UPDATE stream SET json = ? WHERE part = 'campaign'", (content,))
-        query = "UPDATE label SET text = text || ? WHERE id IN (SELECT DISTINCT operator FROM record)"
+        query = "UPDATE label SET text = text || ? WHERE id IN (SELECT DISTINCT operator FROM judgement)"
         connection.execute(query, (ACTING,))
         connection.commit()
 
@@ -286,12 +286,12 @@ _MANY = {str(n): "" for n in range(1001)}
         of_stream("campaign", "rules[0].statement", "s" * 10_001, "10,000 characters, found 10,001"),
         of_stream("ending", "reason", "r" * 20_001, "20,000 characters, found 20,001"),
         (
-            "UPDATE label SET text = ? WHERE id = (SELECT rule FROM record LIMIT 1)",
+            "UPDATE label SET text = ? WHERE id = (SELECT rule FROM judgement LIMIT 1)",
             (_TEXT,),
             f"a label: expected at most {_AT_MOST}",
         ),
         (
-            "UPDATE record SET reason = ? WHERE id = 1",
+            "INSERT OR REPLACE INTO remark VALUES (1, 0, ?)",
             ("r" * 20_001,),
             "reason of record 1: expected at most 20,000 characters, found 20,001",
         ),

@@ -15,8 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 import report_data
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from version_3 import write_version_3
 
 from dml_conformance.reports.history.database import HistoryError, HistoryFile
 from dml_conformance.reports.model.digests import Digests
@@ -24,17 +26,16 @@ from dml_conformance.reports.model.records import Record, Throughput, Verdict
 from dml_conformance.reports.model.stream import ALL, StreamError
 from dml_conformance.reports.model.summary import Conformance
 from dml_conformance.reports.store import results as store
+from dml_conformance.reports.store.forms import FORMS, MAX_BLOCK_BYTES, TRAITS
 from dml_conformance.reports.store.results import (
-    BATCH,
     BLOCK,
     NOTHING,
     SCHEMA_VERSION,
-    TRAITS,
     Store,
     StoreError,
     StoreWriter,
 )
-from dml_conformance.reports.store.resuming import is_begun
+from dml_conformance.reports.store.resuming import PartialRun, ResumeError, is_begun
 
 # What becomes of a file: SQL, with parameters or without, or other bytes.
 Change = str | tuple[Any, ...] | Callable[[bytes], bytes]
@@ -62,8 +63,8 @@ def test_what_goes_in_comes_out(results: Path) -> None:
         assert len(opened) == len(report_data.some_faulty())
 
 
-@pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, BATCH, BATCH + 1, 2 * BATCH + BLOCK])
-def test_every_number_of_records_fits_the_blocks_and_batches(count: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 77])
+def test_every_number_of_records_fits_the_blocks(count: int) -> None:
     records = [report_data.plain(case=f"{i:064x}", case_json={"number": i}) for i in range(count)]
     with Store(report_data.stored(records)) as opened:
         assert list(opened.records()) == records
@@ -113,10 +114,11 @@ def test_the_view_shows_records_in_words(results: Path) -> None:
 def test_a_finished_run_is_one_file_without_marks(results: Path) -> None:
     assert [entry.name for entry in results.parent.iterdir()] == [results.name]
     indices = {name for (name,) in asked(results, "SELECT name FROM sqlite_schema WHERE type = 'index'")}
-    assert "record_by_verdict" in indices
+    assert all(name.startswith("sqlite_autoindex_") for name in indices)
     with Store(results) as opened:
         assert opened.marks() == ()
-    assert set(everything(results)) == {"stream", "label", "record", "body", "throughput", "sqlite_stat1"}
+    tables = {"stream", "label", "judgement", "tensors", "record", "remark", "body", "throughput", "sqlite_stat1"}
+    assert set(everything(results)) == tables
 
 
 def test_records_that_nobody_reads_to_their_end_are_no_error(results: Path) -> None:
@@ -133,28 +135,28 @@ def test_who_reads_a_running_store_does_not_keep_its_writer_waiting(
     monkeypatch.setattr(store, "READER_SECONDS", 0)
     writer = StoreWriter(tmp_path / "results.sqlite")
     writer.start(report_data.campaign())
-    for i in range(3 * BATCH):
-        if i == 2 * BATCH:
+    for i in range(3 * BLOCK + 1):
+        if i == 2 * BLOCK + 1:
             reading = Store(tmp_path / "results.sqlite")
             records = reading.records()
             first = next(records)
-        writer.record(report_data.plain(case=f"{i:064x}", rule=f"GATHER.rule-{i // BATCH}"))
+        writer.record(report_data.plain(case=f"{i:064x}", rule=f"GATHER.rule-{i // BLOCK}"))
     writer.close()
     with reading:
-        assert [record.case for record in (first, *records)] == [f"{i:064x}" for i in range(2 * BATCH)]
-    assert asked(tmp_path / "results.sqlite", "SELECT count(*) FROM record") == [(3 * BATCH,)]
+        assert [record.case for record in (first, *records)] == [f"{i:064x}" for i in range(2 * BLOCK)]
+    assert asked(tmp_path / "results.sqlite", "SELECT count(*) FROM record") == [(3 * BLOCK,)]
 
 
-def test_a_run_that_was_cut_off_keeps_its_batches_and_says_so(tmp_path: Path) -> None:
+def test_a_run_that_was_cut_off_keeps_its_blocks_and_says_so(tmp_path: Path) -> None:
     writer = StoreWriter(tmp_path / "results.sqlite")
     writer.start(report_data.campaign())
-    for i in range(BATCH + 10):
+    for i in range(BLOCK + 10):
         writer.record(report_data.plain(case=f"{i:064x}"))
     writer.close()  # as when the process is killed: no `finish`
     with Store(tmp_path / "results.sqlite") as opened:
         assert opened.ending is None
         summary = opened.summary()
-    assert summary.total == BATCH
+    assert summary.total == BLOCK
     assert summary.conformance is Conformance.INCOMPLETE
     assert "cut off" in summary.why_incomplete()[0]
 
@@ -210,9 +212,9 @@ def of_length(share: float) -> Change:
     return lambda content: content[: int(len(content) * share)]
 
 
-NEW_BODIES = "UPDATE body SET bodies = ? WHERE block = 1"
+NEW_BODIES = "UPDATE body SET bodies = ? WHERE first = 1"
 OTHER_FILE = "not a results file"
-RELEASE = rf"this release reads version {SCHEMA_VERSION}$"
+RELEASE = "this release reads version 3 or 4$"
 
 
 @pytest.mark.parametrize(
@@ -224,18 +226,23 @@ RELEASE = rf"this release reads version {SCHEMA_VERSION}$"
         (lambda _: b"SQLite format 3\0" + b"\xff" * 4096, OTHER_FILE),
         *((of_length(share), OTHER_FILE) for share in (0.05, 0.3, 0.6, 0.9)),
         ("PRAGMA application_id = 0", "an SQLite file, but not one of this suite's"),
-        (f"PRAGMA user_version = {SCHEMA_VERSION - 1}", f"version {SCHEMA_VERSION - 1}; {RELEASE}"),
+        ("PRAGMA user_version = 2", f"version 2; {RELEASE}"),
+        ("PRAGMA user_version = 3", OTHER_FILE),
         (f"PRAGMA user_version = {SCHEMA_VERSION + 1}", f"version {SCHEMA_VERSION + 1}; {RELEASE}"),
         ((NEW_BODIES, b"\0\1\2"), ""),
-        ((NEW_BODIES, zlib.compress(b"[[1,2,3]]")), ""),
-        ((NEW_BODIES, zlib.compress(b"[]")), ""),
-        ((NEW_BODIES, zlib.compress(b"[" * 100_000)), ""),
+        ((NEW_BODIES, zstandard.compress(b"[[1,2,3]]")), ""),
+        ((NEW_BODIES, zstandard.compress(b"[]")), "the case of record 1 is missing"),
+        ((NEW_BODIES, zstandard.compress(b"[" * 100_000)), ""),
+        ((NEW_BODIES, zlib.compress(b"[]")), "the case of record 1: "),
         ((NEW_BODIES, "text"), ""),
-        ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE block = 1", ""),
-        ("DELETE FROM body WHERE block = 1", ""),
+        ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE first = 1", ""),
+        ("UPDATE body SET bodies = CAST(bodies || bodies AS BLOB) WHERE first = 1", "unused data"),
+        ("DELETE FROM body WHERE first = 1", "the case of record 1 is missing"),
         ("DELETE FROM label WHERE text = 'fail'", ""),
+        ("DELETE FROM judgement WHERE id = 2", ""),
+        ("DELETE FROM tensors WHERE id = 2", ""),
         ("UPDATE label SET text = 'perhaps' WHERE text = 'fail'", ""),
-        ("UPDATE record SET digest = zeroblob(32), phase = 'x' WHERE id = 9", ""),
+        ("UPDATE judgement SET phase = 'x' WHERE id = 9", ""),
         ("UPDATE stream SET json = '{}' WHERE part = 'campaign'", ""),
         ("DELETE FROM stream", ""),
         ("DROP TABLE record", ""),
@@ -254,13 +261,23 @@ def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
         Store(tmp_path / "some.sqlite")
 
 
-def test_a_block_that_unpacks_without_end_is_refused(
-    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = changed(results, tmp_path, (NEW_BODIES, zlib.compress(b" " * 2_000_000)))
-    monkeypatch.setattr(store, "MAX_BLOCK_BYTES", 1_000_000)
-    with pytest.raises(StoreError, match="beyond all measure"):
+@pytest.mark.parametrize("says_its_size", [True, False])
+def test_a_block_that_unpacks_without_end_is_refused(results: Path, tmp_path: Path, *, says_its_size: bool) -> None:
+    packed = zstandard.ZstdCompressor(write_content_size=says_its_size).compress(bytes(MAX_BLOCK_BYTES + 1))
+    path = changed(results, tmp_path, (NEW_BODIES, packed))
+    with pytest.raises(StoreError, match=r"the case of record 1: .* beyond all measure"):
         read_all(path)
+
+
+def test_what_takes_much_room_is_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is one that can be read."""
+    monkeypatch.setattr(store, "MAX_BLOCK_BYTES", most := 10_000)
+    records = [report_data.plain(case=f"{i:064x}", case_json={"text": "x" * 97 * i}) for i in range(60)]
+    with Store(path := report_data.stored(records)) as opened:
+        assert list(opened.records()) == records
+        assert [record for _, record in opened.numbered([1, 30, 60])] == [records[0], records[29], records[59]]
+    sizes = [len(zstandard.decompress(block)) for (block,) in asked(path, "SELECT bodies FROM body")]
+    assert most * 0.9 < max(sizes) <= most
 
 
 def test_reading_changes_nothing(results: Path) -> None:
@@ -349,7 +366,7 @@ def test_a_file_whose_writer_was_stopped_midway_is_refused_and_left_as_it_is(own
     connection.execute("PRAGMA cache_spill = 1")
     connection.execute("PRAGMA cache_size = 1")
     connection.execute("BEGIN")
-    connection.execute("UPDATE record SET reason = reason || 'more'")
+    connection.execute("UPDATE record SET digest = randomblob(32)")
     files = {entry: entry.read_bytes() for entry in own.parent.iterdir()}
     assert len(files) == 2
     connection.execute("ROLLBACK")
@@ -370,6 +387,57 @@ def test_a_file_in_a_folder_that_nobody_may_write_to_is_read(own: Path) -> None:
             assert len(opened) == len(report_data.some_faulty())
     finally:
         own.parent.chmod(0o755)
+
+
+# Files of version 3.
+
+
+@pytest.fixture(scope="module")
+def earlier(results: Path) -> Path:
+    path = results.parent.parent / "earlier.sqlite"
+    write_version_3(path, results)
+    return path
+
+
+def test_version_3_is_what_its_release_wrote() -> None:
+    """SHA-256 over its tables, as that had them."""
+    text = "\n".join(sql for _, sql in sorted(FORMS[3].objects().items()))
+    found = hashlib.sha256(text.encode()).hexdigest()
+    assert found == "6cac2f818576969d8e1be5f1784c121d8af3479ecc04d4d672c172c06fddcbb6"
+
+
+def test_a_file_of_version_3_says_the_same(results: Path, earlier: Path) -> None:
+    with Store(earlier) as before, Store(results) as now:
+        assert (before.version, now.version) == (3, SCHEMA_VERSION)
+        assert (before.campaign, before.ending, len(before)) == (now.campaign, now.ending, len(now))
+        assert list(before.records()) == list(now.records())
+        assert before.throughputs() == now.throughputs()
+        failed, failed_now = (list(each.records(verdict="fail", operator="TILE")) for each in (before, now))
+        assert failed == failed_now != []
+        assert list(before.numbered([1, 128, 129, 1400])) == list(now.numbered([1, 128, 129, 1400]))
+        cases = [record.case for record in report_data.some_faulty()[:200]]
+        assert before.answers(cases) == now.answers(cases)
+        assert list(before.records_of_case(cases[0][:8])) == list(now.records_of_case(cases[0][:8]))
+        asked_for: Any = (100, [Verdict.FAIL], 2, ([cases[7][:8]], [cases[9][:8]]), 8)
+        assert list(before.ranked(*asked_for)) == list(now.ranked(*asked_for))
+    view = "SELECT * FROM result ORDER BY id"
+    assert asked(earlier, view) == asked(results, view)
+
+
+@pytest.mark.parametrize(
+    "block", [zlib.compress(bytes(MAX_BLOCK_BYTES + 1)), zlib.compress(b"[]") + b"more", zlib.compress(b"[1]")[:-1]]
+)
+def test_a_block_of_version_3_that_does_not_end_is_refused(earlier: Path, tmp_path: Path, block: bytes) -> None:
+    path = changed(earlier, tmp_path, ("UPDATE body SET bodies = ? WHERE block = 0", block))
+    with pytest.raises(StoreError, match="does not end where it should"):
+        read_all(path)
+
+
+def test_a_run_that_an_earlier_release_began_is_not_gone_on_with(earlier: Path, tmp_path: Path) -> None:
+    assert PartialRun.of(earlier, tmp_path).ending is not None  # reports are all that it lacks
+    path = changed(earlier, tmp_path, "DELETE FROM stream WHERE part = 'ending'")
+    with pytest.raises(ResumeError, match="of version 3, which this release only reads; --replace discards it"):
+        PartialRun.of(path, tmp_path)
 
 
 # Files that an interrupted run left.
@@ -396,14 +464,17 @@ def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table, bodies as they are unpacked."""
     tables = [name for (name,) in asked(path, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     found = {name: asked(path, f"SELECT * FROM {name} ORDER BY 1") for name in tables}
-    return found | {"body": [(block, zlib.decompress(bodies)) for block, bodies in found["body"]]}
+    return found | {"body": [(first, zstandard.decompress(bodies)) for first, bodies in found["body"]]}
 
 
-@pytest.mark.parametrize("kept", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK, BATCH - 1, BATCH, BATCH + 77])
-def test_a_file_that_is_gone_on_with_is_as_if_it_had_not_been_interrupted(tmp_path: Path, kept: int) -> None:
+@pytest.mark.parametrize("kept", [0, 1, 127, 128, 129, 640, 1023, 1024, 1101])
+def test_a_file_that_is_gone_on_with_is_as_if_it_had_not_been_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(store, "BLOCK", 128)
     records, path = report_data.some_faulty(), tmp_path / "results.sqlite"
     report_data.feed(StoreWriter(tmp_path / "whole.sqlite"), records)
-    unfinished(path, records[: BATCH + 200], range(0, BATCH + 200, 7) if kept == 0 else [kept])
+    unfinished(path, records[:1224], range(0, 1224, 7) if kept == 0 else [kept])
     with Store(path) as opened:
         marks = [mark for mark in opened.marks() if mark.records <= kept]
     assert kept == 0 or marks[-1].records == kept

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from itertools import zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from dml_conformance.conformance.packages.statements import predicate_of
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
@@ -17,7 +18,8 @@ from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot
 from dml_conformance.reports.package.forms import Manifest, PackageDocument, Statement
-from dml_conformance.reports.store.results import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION, expected_schema
+from dml_conformance.reports.store.forms import BLOCK_3, FORMS
+from dml_conformance.reports.store.results import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -190,9 +192,11 @@ def check_rows(path: Path, again: Path, findings: Findings) -> None:
     """
     try:
         with closing(_connected(path)) as one, closing(_connected(again)) as other:
-            for table, columns in _TABLES.items():
-                query = f"SELECT {columns} FROM {table} ORDER BY 1"  # noqa: S608 - constants only
-                _compare_rows(table, zip_longest(other.execute(query), one.execute(query)), findings)
+            version = _version(one)
+            wanted = _rows(other, SCHEMA_VERSION) | (_rows_of_version_3(other) if version == 3 else {})
+            found = _rows(one, version)
+            for table in filter(found.__contains__, _TABLES):
+                _compare_rows(table, zip_longest(wanted[table], found[table]), findings)
             for row in one.execute("SELECT tbl, idx, stat FROM sqlite_stat1"):
                 if row[0] not in _TABLES or not _STATISTIC.fullmatch(f"{row[1]}: {row[2]}"):
                     findings.add(FILES, RESULTS, "table sqlite_stat1", "has what no statistics of our tables are")
@@ -200,17 +204,59 @@ def check_rows(path: Path, again: Path, findings: Findings) -> None:
         findings.add(FILES, RESULTS, "", f"its tables cannot be read: {error}")
 
 
+def _rows(connection: sqlite3.Connection, version: int) -> dict[str, Iterable[tuple[Any, ...]]]:
+    """The rows of each table, as far as a version has it; blocks of bodies as they are unpacked."""
+    tables = [name for name, sql in FORMS[version].objects().items() if sql.startswith("CREATE TABLE")]
+    queries = {table: f"SELECT {_TABLES[table]} FROM {table} ORDER BY 1" for table in tables}  # noqa: S608 - constants only
+    rows: dict[str, Iterable[tuple[Any, ...]]] = {table: connection.execute(query) for table, query in queries.items()}
+    return rows | {"body": _unpacked(rows["body"], FORMS[version].unpack)}
+
+
+def _unpacked(rows: Iterable[tuple[Any, ...]], unpack: Callable[[bytes], bytes]) -> Iterator[tuple[Any, ...]]:
+    for number, block in rows:
+        try:
+            yield number, unpack(block)
+        except (ValueError, TypeError):  # no record is in it, as all of them were read before
+            yield number, block
+
+
+def _rows_of_version_3(again: sqlite3.Connection) -> dict[str, Iterable[tuple[Any, ...]]]:
+    """What a file of version 3 has in other rows than one that is written now."""
+    query = "SELECT * FROM result ORDER BY id"
+    labels: dict[str, int] = {}
+
+    def records() -> Iterator[tuple[Any, ...]]:
+        for number, digest, *words, rank, seconds, differences, reason in again.execute(query):
+            ids = [labels.setdefault(word, len(labels) + 1) for word in words]
+            yield number, digest, *ids, rank, seconds, differences, reason
+
+    def bodies() -> Iterator[tuple[Any, ...]]:
+        blocks = (msgspec.json.decode(text, type=list[msgspec.Raw]) for _, text in _rows(again, SCHEMA_VERSION)["body"])
+        texts = (text for block in blocks for text in block)
+        for number in count():
+            if not (block := list(islice(texts, BLOCK_3))):
+                return
+            yield number, msgspec.json.encode(block)
+
+    def labelled() -> Iterator[tuple[Any, ...]]:
+        yield from ((number, text) for text, number in labels.items())
+
+    return {"record": records(), "label": labelled(), "body": bodies()}
+
+
 def _compare_rows(table: str, rows: Iterable[tuple[_Row, _Row]], findings: Findings) -> None:
     """Tell of the first pair, what should be there and what is, that differs."""
     for wanted, found in rows:
-        if not _is_same(table, wanted, found):
+        if wanted is None or found is None or wanted != found or list(map(type, wanted)) != list(map(type, found)):
             place = (found or wanted or ("",))[0]
             problem = f"not what its records make: {expected(_row_told(wanted), _row_told(found))}"
             findings.add(FILES, RESULTS, f"table {table}, row {place!a}"[:100], problem)
             return
 
 
-_TABLES = {"stream": "part, json", "label": "*", "record": "*", "body": "*", "throughput": "*"}
+_TABLES = {"stream": "part, json"} | dict.fromkeys(
+    ("judgement", "tensors", "record", "remark", "body", "throughput", "label"), "*"
+)  # labels last: those of version 3 are numbered as its records are compared
 _STATISTIC = re.compile(r"[A-Za-z0-9_]{1,60}: [0-9]{1,12}( [0-9]{1,12}){0,4}( unordered| noskipscan| sz=[0-9]{1,12})*")
 _Row = tuple[Any, ...] | None
 
@@ -219,19 +265,8 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
-def _is_same(table: str, one: _Row, other: _Row) -> bool:
-    """Whether rows say the same in the same types; how a block of bodies is compressed is zlib's."""
-    if one is None or other is None or list(map(type, one)) != list(map(type, other)):
-        return False
-    if table == "body":
-        return one[0] == other[0] and _inflated(one[1]) == _inflated(other[1])
-    return one == other
-
-
-def _inflated(block: bytes) -> tuple[bytes, bytes]:
-    """What a compressed block holds, which was read before, and what follows it."""
-    unpacker = zlib.decompressobj()
-    return unpacker.decompress(block), unpacker.unused_data
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _row_told(row: _Row) -> str:
@@ -252,14 +287,15 @@ def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
         with closing(_connected(path)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            for pragma, value in (("application_id", APPLICATION_ID), ("user_version", SCHEMA_VERSION)):
-                (found,) = connection.execute(f"PRAGMA {pragma}").fetchone()
-                if found != value:
-                    wrong(f"{pragma}: {expected(value, found)}")
+            (found,) = connection.execute("PRAGMA application_id").fetchone()
+            if found != APPLICATION_ID:
+                wrong(f"application_id: {expected(APPLICATION_ID, found)}")
+            if (version := _version(connection)) not in FORMS:
+                wrong(f"user_version: {expected(' or '.join(map(str, FORMS)), version)}")
             for problem in _header_problems(path):
                 wrong(problem)
             schema = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 1000"))
-            ours = expected_schema()
+            ours = FORMS.get(version, FORMS[SCHEMA_VERSION]).objects()
             for name in sorted(ours.keys() | schema.keys(), key=str):
                 sql = _STATISTICS.get(name, ours.get(name, "")) if name in schema else ours[name]
                 if schema.get(name, "") != sql:

@@ -120,7 +120,10 @@ def told(out: Path) -> dict[str, Any]:
     with Store(out / RESULTS) as store:
         assert (out / CERTIFICATE).read_bytes() == Certificate.of(store.summary()).to_json()
         rows = [(row.operator, row.data_type, row.shape) for row in store.throughputs()]
-        labels = list(store._connection.execute("SELECT * FROM label ORDER BY id"))
+        labels, judgements, tensors = (
+            list(store._connection.execute(f"SELECT * FROM {table} ORDER BY id"))
+            for table in ("label", "judgement", "tensors")
+        )
         schema = sorted(store._connection.execute("SELECT name FROM sqlite_master"))
     found = {
         "names": sorted(str(path.relative_to(out)) for path in out.rglob("*")),
@@ -128,6 +131,8 @@ def told(out: Path) -> dict[str, Any]:
         "records": [msgspec.structs.replace(record, seconds=0.0) for record in records_of(out)],
         "throughput": rows,
         "labels": labels,
+        "judgements": judgements,
+        "tensors": tensors,
         "schema": schema,
     }
     for path in out.rglob("*.json"):

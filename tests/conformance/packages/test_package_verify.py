@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import sqlite3
-import zlib
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext, suppress
 from datetime import date
@@ -29,6 +28,7 @@ from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
 from scripted_backend import ScriptedBackend, raising, rejecting
 from strength import mutants
+from version_3 import write_version_3
 
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
@@ -55,6 +55,7 @@ from dml_conformance.reports.package import (
 from dml_conformance.reports.package.forms import Predicate, Statement, WaiverList
 from dml_conformance.reports.package.signature import PAYLOAD_TYPE, key_id, opened, pre_authentication_encoding
 from dml_conformance.reports.package.signature import signed as signed_content
+from dml_conformance.reports.store.forms import TRAITS
 from dml_conformance.reports.store.results import Store
 from dml_conformance.spec.accuracy import PRECISE
 from dml_conformance.spec.case import Case, digest_of
@@ -668,11 +669,11 @@ def body(change: Callable[[Any], object]) -> Callable[[Path], None]:
 
     def edit(path: Path) -> None:
         with closing(sqlite3.connect(path)) as connection:
-            (block,) = connection.execute("SELECT bodies FROM body WHERE block = 0").fetchone()
-            bodies = msgspec.json.decode(zlib.decompress(block))
+            (block,) = connection.execute("SELECT bodies FROM body WHERE first = 1").fetchone()
+            bodies = msgspec.json.decode(zstandard.decompress(block))
             change(bodies)
-            content = zlib.compress(msgspec.json.encode(bodies), 3)
-            connection.execute("UPDATE body SET bodies = ? WHERE block = 0", (content,))
+            content = zstandard.compress(msgspec.json.encode(bodies))
+            connection.execute("UPDATE body SET bodies = ? WHERE first = 1", (content,))
             connection.commit()
 
     return edit
@@ -681,7 +682,7 @@ def body(change: Callable[[Any], object]) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (sql("UPDATE record SET rank = 'many' WHERE id = 3"), "not of the form of a record: case "),
+        (sql("UPDATE tensors SET rank = 'many' WHERE id = 3"), "not of the form of a record: case "),
         # Not the database of a results file: it is not read.
         (sql("CREATE VIEW extra AS SELECT 1"), "files: results.sqlite:"),
         (sql("CREATE TRIGGER extra AFTER INSERT ON record BEGIN SELECT 1; END"), "files: results.sqlite:"),
@@ -690,10 +691,15 @@ def body(change: Callable[[Any], object]) -> Callable[[Path], None]:
         (sql("PRAGMA user_version = 7"), "files: results.sqlite:"),
         # What nothing uses.
         (sql("INSERT INTO label VALUES (999, ?)", HIDDEN), "table label, row 999"),
-        (sql("INSERT INTO body VALUES (999, ?)", HIDDEN.encode()), "table body, row 999"),
-        (body(lambda bodies: bodies[0].append(HIDDEN)), "table body, row 0"),
+        (sql("INSERT INTO judgement VALUES (9999, 1, 1, 1, 1, 1, 1, 1)"), "table judgement, row 9999"),
+        (sql("INSERT INTO tensors VALUES (9999, 1, 1, 1, 1, ?)", HIDDEN), "table tensors, row 9999"),
+        (sql("INSERT INTO remark VALUES (9999, 0, ?)", HIDDEN), "table remark, row 9999"),
+        (sql("INSERT OR REPLACE INTO remark VALUES (1, 0, '')"), "table remark, row 1"),
+        (sql("UPDATE record SET seconds = CAST(seconds / 1e6 AS REAL) WHERE id = 1"), "table record, row 1"),
+        (sql("INSERT INTO body VALUES (9999, ?)", HIDDEN.encode()), "table body, row 9999"),
+        (body(lambda bodies: bodies[0].append(HIDDEN)), "table body, row 1"),
         (body(lambda bodies: bodies[0][0].update(note=HIDDEN)), "case_json: has what no case has, 'note'"),
-        (sql("UPDATE body SET bodies = CAST(bodies || ? AS BLOB)", b"hidden"), "table body, row 0"),
+        (sql("UPDATE body SET bodies = CAST(bodies || ? AS BLOB)", b"hidden"), "unused data"),
         (
             sql("UPDATE stream SET json = json_set(json, '$.note', ?) WHERE part = 'campaign'", HIDDEN),
             "table stream, row 'campaign'",
@@ -715,6 +721,47 @@ def test_another_database_and_content_that_nothing_uses_are_found(
     assert not found.verifies
     assert message in told(found)
     assert not message.startswith("files") or found.outcome == ""
+
+
+def in_version_3(change: Callable[[Path], object] = lambda _: None) -> Callable[[Path], None]:
+    def rewrite(path: Path) -> None:
+        write_version_3(earlier := path.with_name("earlier"), path)
+        change(earlier)
+        earlier.replace(path)
+
+    return rewrite
+
+
+def other_numbers(path: Path) -> None:
+    """The last label has another number, which says something to who knows."""
+    with closing(sqlite3.connect(path)) as connection:
+        (last,) = connection.execute("SELECT max(id) FROM label").fetchone()
+        connection.execute("UPDATE label SET id = 999 WHERE id = ?", (last,))
+        for trait in TRAITS:
+            connection.execute(f"UPDATE record SET {trait} = 999 WHERE {trait} = ?", (last,))
+        connection.commit()
+
+
+def test_a_package_whose_results_are_of_version_3_verifies(honest: Path, tmp_path: Path) -> None:
+    found = verified(remade(honest, tmp_path / "package", in_version_3()))
+    assert found.verifies, told(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (sql("UPDATE record SET seconds = seconds + 1 WHERE id = 200"), "documents: certificate.json"),
+        (sql("INSERT INTO label VALUES (999, ?)", HIDDEN), "table label, row 999"),
+        (sql("INSERT INTO body VALUES (999, ?)", HIDDEN.encode()), "table body, row 999"),
+        (other_numbers, "table label, row 999"),
+        (sql("DROP INDEX record_by_verdict"), "not our table: 'record_by_verdict'"),
+        (sql("PRAGMA user_version = 4"), "not our table"),
+    ],
+)
+def test_what_version_3_has_not_is_found_in_one(
+    honest: Path, tmp_path: Path, change: Callable[[Path], None], message: str
+) -> None:
+    assert message in told(verified(remade(honest, tmp_path / "package", in_version_3(change))))
 
 
 # --- documents ----------------------------------------------------------------------------------------------------
