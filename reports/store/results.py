@@ -1,6 +1,6 @@
 """The results of a campaign in one SQLite file: every record with its whole case.
 
-Its tables are those of `FORMS`. Bodies compressed together take a fifth of the room of plain text.
+What its tables hold is told in `forms`. Bodies that are compressed together take a twentieth of their room.
 """
 
 from __future__ import annotations
@@ -238,10 +238,11 @@ class StoreWriter(Consumer):
         connection.execute("COMMIT")
         labels = dict(connection.execute("SELECT id, text FROM label"))
         self._labels.known = {text: number for number, text in labels.items()}
+        # A label that is missing is told when the records are read.
         for number, *ids in connection.execute("SELECT * FROM judgement"):
-            self._judgements.known[tuple(labels[i] for i in ids)] = number
+            self._judgements.known[tuple(map(labels.get, ids))] = number
         for number, *ids, rank in connection.execute("SELECT * FROM tensors"):
-            self._tensors.known[(*[labels[i] for i in ids], rank)] = number
+            self._tensors.known[(*map(labels.get, ids), rank)] = number
         if last.records:
             self._first, bodies = _block(connection, FORMS[SCHEMA_VERSION], last.records, self._path)
             self._bodies = bodies[: last.records + 1 - self._first]

@@ -25,6 +25,7 @@ from dml_conformance.reports.model.records import NOT_CONFORMANT, Caches, Differ
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import FailureKind, Summary
 from dml_conformance.reports.model.text import share_of_copy
+from dml_conformance.reports.store import results as store_module
 from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.reports.views.csv_rows import COLUMNS, CsvWriter, cell
 from dml_conformance.reports.views.ctrf import ctrf_json
@@ -276,8 +277,9 @@ def test_several_campaigns_are_one_table(results: Path) -> None:
     assert call(results, other, "--format", "ctrf").exit_code == 2
 
 
-def test_rows_are_written_as_they_are_read(tmp_path: Path) -> None:
-    """What is held at once does not grow with the number of records."""
+def test_rows_are_written_as_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held at once is a block, and does not grow with the number of records."""
+    monkeypatch.setattr(store_module, "BLOCK", 128)
     peaks = []
     for n, count in enumerate((200, 200, 3200)):  # the first also has what is kept for the process
         path = report_data.stored(report_data.faulty(count))

@@ -82,6 +82,16 @@ def test_any_text_survives(data: st.DataObject) -> None:
         assert list(opened.records(rule=record.rule)) == [record]
 
 
+def test_seconds_come_back_as_they_were_and_take_little_room() -> None:
+    seconds = [0.0, 1e-6, 0.000123, 0.25, 61.000001, 0.1 + 0.2, 1.23456789e-4, 1e-9, 5e6, 1e300]
+    records = [report_data.plain(seconds=each) for each in seconds]
+    with Store(path := report_data.stored(records)) as opened:
+        assert [record.seconds for record in opened.records()] == seconds
+    kinds = [kind for (kind,) in asked(path, "SELECT typeof(seconds) FROM record")]
+    assert kinds == 5 * ["integer"] + 5 * ["real"]
+    assert asked(path, "SELECT seconds FROM result") == [(each,) for each in seconds]
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

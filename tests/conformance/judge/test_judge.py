@@ -624,11 +624,12 @@ def test_a_case_is_executed_twice_and_one_in_seven_once_more_unless_something_el
 
 
 def test_the_time_of_a_decision_is_that_spent_in_the_backend() -> None:
-    """In seconds, for a valid and for an invalid descriptor; none where the backend was not asked."""
+    """In seconds, to the microsecond, for a valid and for an invalid descriptor; none where it was not asked."""
     for case in (tile(), invalid(), tile(data=False)):
         record = verdict(ReferenceBackend(), case)
         assert record.verdict is Verdict.PASS
         assert 0 < record.seconds < 60
+        assert record.seconds == round(record.seconds, 6)
     lost = raising(ProcessLost("gone", LossCause.SIGNAL))
     assert verdict(ScriptedBackend(validate=lost), tile()).seconds == 0
 
