@@ -25,6 +25,7 @@ from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.records import Record, Throughput, Verdict
 from dml_conformance.reports.model.stream import ALL, StreamError
 from dml_conformance.reports.model.summary import Conformance
+from dml_conformance.reports.store import forms
 from dml_conformance.reports.store import results as store
 from dml_conformance.reports.store.forms import FORMS, MAX_BLOCK_BYTES, TRAITS
 from dml_conformance.reports.store.results import (
@@ -279,15 +280,15 @@ def test_a_block_that_unpacks_without_end_is_refused(results: Path, tmp_path: Pa
         read_all(path)
 
 
-def test_what_takes_much_room_is_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("room", "blocks"), [(3, 1), (2, 2)])  # for two brackets and a comma
+def test_what_takes_much_room_is_in_several_blocks(monkeypatch: pytest.MonkeyPatch, room: int, blocks: int) -> None:
     """Each of them is one that can be read."""
-    monkeypatch.setattr(store, "MAX_BLOCK_BYTES", most := 10_000)
-    records = [report_data.plain(case=f"{i:064x}", case_json={"text": "x" * 97 * i}) for i in range(60)]
+    records = [report_data.plain(case=f"{i:064x}") for i in range(2)]
+    for module in (store, forms):
+        monkeypatch.setattr(module, "MAX_BLOCK_BYTES", 2 * len(records[0].body) + room)
     with Store(path := report_data.stored(records)) as opened:
         assert list(opened.records()) == records
-        assert [record for _, record in opened.numbered([1, 30, 60])] == [records[0], records[29], records[59]]
-    sizes = [len(zstandard.decompress(block)) for (block,) in asked(path, "SELECT bodies FROM body")]
-    assert most * 0.9 < max(sizes) <= most
+    assert asked(path, "SELECT count(*) FROM body") == [(blocks,)]
 
 
 def test_reading_changes_nothing(results: Path) -> None:
@@ -495,6 +496,41 @@ def test_a_file_that_is_gone_on_with_is_as_if_it_had_not_been_interrupted(
         assert list(opened.records()) == list(records[:kept])
     report_data.feed(writer, records)
     assert everything(path) == everything(tmp_path / "whole.sqlite")
+
+
+def test_a_file_of_large_blocks_is_gone_on_with_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records, path = report_data.some_faulty()[:60], tmp_path / "results.sqlite"
+    monkeypatch.setattr(store, "MAX_BLOCK_BYTES", 9 * max(len(record.body) for record in records))
+    report_data.feed(StoreWriter(tmp_path / "whole.sqlite"), records)
+    unfinished(path, records, [33])
+    writer = StoreWriter(path)
+    with Store(path) as opened:
+        writer.reopen(opened.marks()[0])
+    report_data.feed(writer, records)
+    assert everything(path) == everything(tmp_path / "whole.sqlite")
+
+
+def test_nothing_is_left_of_what_came_after_a_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is less of it the next time."""
+    monkeypatch.setattr(store, "BLOCK", 128)
+    records, path = report_data.some_faulty(), tmp_path / "results.sqlite"
+    report_data.feed(StoreWriter(tmp_path / "whole.sqlite"), records[:140])
+    unfinished(path, records, [130])
+    writer = StoreWriter(path)
+    with Store(path) as opened:
+        writer.reopen(opened.marks()[0])
+    report_data.feed(writer, records[:140])
+    assert everything(path) == everything(tmp_path / "whole.sqlite")
+
+
+def test_a_label_that_is_missing_is_told_when_a_file_is_gone_on_with(tmp_path: Path) -> None:
+    unfinished(path := tmp_path / "results.sqlite", report_data.some_faulty()[:60], [33])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM label WHERE id = 1")
+    with Store(path) as opened:
+        StoreWriter(path).reopen(opened.marks()[0])
+        with pytest.raises(StoreError, match=r"results\.sqlite"):
+            list(opened.records())
 
 
 def test_measurements_that_are_all_there_are_kept(tmp_path: Path) -> None:
