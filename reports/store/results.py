@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -51,7 +51,7 @@ COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records
 _FETCHED = 512  # records that are read at once
 READER_SECONDS = 60.0  # that whoever reads a file keeps its writer waiting, before that gives up
 # Levels of Zstandard: of a block that is written once more when there is more of it, and of one that is whole.
-_QUICK, _SMALL = 3, 11
+_QUICK, _SMALL = 3, 9
 
 _judgement_of, _tensors_of = attrgetter(*JUDGEMENT), attrgetter(*TENSORS, "rank")
 _COLUMNS = ("id", "digest", *TRAITS, "rank", "seconds", "difference_count", "reason")
@@ -308,6 +308,8 @@ class StoreWriter(Consumer):
                 connection.execute("PRAGMA analysis_limit = 1000")
                 connection.execute("ANALYZE")
                 connection.execute("COMMIT")
+                with suppress(sqlite3.Error):  # the file is whole without; it has the room of marks and earlier blocks
+                    connection.execute("VACUUM")
         self.close()
 
     def close(self) -> None:

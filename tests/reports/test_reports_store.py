@@ -124,6 +124,7 @@ def test_the_view_shows_records_in_words(results: Path) -> None:
 
 def test_a_finished_run_is_one_file_without_marks(results: Path) -> None:
     assert [entry.name for entry in results.parent.iterdir()] == [results.name]
+    assert asked(results, "PRAGMA freelist_count") == [(0,)]
     indices = {name for (name,) in asked(results, "SELECT name FROM sqlite_schema WHERE type = 'index'")}
     assert all(name.startswith("sqlite_autoindex_") for name in indices)
     with Store(results) as opened:
