@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.conformance.campaign.engine import Engine
@@ -231,7 +232,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         seed=engine.seed,
         spec=engine.judge.reading,
         accuracy=engine.judge.tolerance.name,
-        environment=environment() | beside,
+        environment=environment(isolated=isinstance(engine.judge.backend, IsolatedBackend)) | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
         executed=executed_levels(engine.plans),
@@ -266,7 +267,8 @@ def describe_sweep(
         seed=headers[0].seed,
         spec=setup.reading,
         accuracy=setup.tolerance.name,
-        environment=environment() | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
+        environment=environment(isolated=setup.limits is not None)
+        | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )
 

@@ -10,13 +10,18 @@ from importlib.metadata import version
 import numpy as np
 
 from dml_conformance.backends.processes.walls import is_memory_closed
+from dml_conformance.reports.model.records import NO_WALLS, WALLS
 
 # What makes the cases of the search, and what compresses the report's page.
 PYTHON, HYPOTHESIS, ZLIB = "python", "hypothesis", "zlib"
 
 
-def environment() -> dict[str, str]:
-    """The versions by what they are of, and whether processes of backends see this one's memory."""
+def environment(*, isolated: bool = False) -> dict[str, str]:
+    """The versions by what they are of, and what keeps backends from this process.
+
+    Args:
+        isolated: whether they are in processes of their own.
+    """
     return {
         PYTHON: platform.python_version(),
         "numpy": np.__version__,
@@ -25,5 +30,5 @@ def environment() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
         "byte order": sys.byteorder,
-        "walls": "memory" if is_memory_closed() else "none",
+        WALLS: "memory" if isolated and is_memory_closed() else NO_WALLS,
     }

@@ -44,6 +44,7 @@ class Verdict(StrEnum):
 
 
 LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
+WALLS, NO_WALLS = "walls", "none"  # there too: what kept backends from the processes that judge
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 NEVER_WRITTEN = "never written"  # in place of a value: the element holds what it held before
 
