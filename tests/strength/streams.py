@@ -27,6 +27,7 @@ from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import slots
+from dml_conformance.spec.tensor_rules import IN_PLACE, STRIDES
 from dml_conformance.strategies import cases
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import applicable_rules, numbered_case
@@ -101,8 +102,8 @@ class SharingJudge(Judge):
         return self._prepared.expected
 
     def broken_layout(self, pending: Pending) -> str:
-        """Not asked: it takes other cases, and a kill does not depend on the rule that is blamed."""
-        return ""
+        """The rule that a case is about, if it is one of layout: to try it without takes other cases."""
+        return pending.rule if pending.rule in (STRIDES, IN_PLACE) else ""
 
     def errors(self, case: Case, written: Mapping[str, OutputMemory], expected: Mapping[str, Expected]) -> None:
         """Nothing: it takes a fifth of the time, and a kill does not depend on it."""
