@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from typing import IO, Any
 
 from dml_conformance.backends.processes.last_words import Remarks
+from dml_conformance.backends.processes.walls import give_up_tracing
 
 STOP_SECONDS = 2.0
 # The signal at which a process writes down where it is, where there are signals.
@@ -147,8 +148,12 @@ def import_path() -> list[str]:
 
 
 def main_of(module: str, *arguments: str | int) -> str:
-    """Python that calls the `main` of a module."""
-    return f"from {module} import main; main({', '.join(map(ascii, arguments))})"
+    """Python that calls the `main` of a module, once the process can look into no other one's memory.
+
+    Each thread has capabilities of its own, and NumPy starts some when it is imported: so that comes first.
+    """
+    walls = f"from {give_up_tracing.__module__} import give_up_tracing; give_up_tracing()"
+    return f"{walls}; from {module} import main; main({', '.join(map(ascii, arguments))})"
 
 
 def take_pipes() -> tuple[int, int]:

@@ -22,7 +22,6 @@ from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes.arena import ArenaView
 from dml_conformance.backends.processes.child_process import DUMP, take_pipes
 from dml_conformance.backends.processes.framing import Receiver, send
-from dml_conformance.backends.processes.walls import give_up_tracing
 from dml_conformance.backends.processes.wire import (
     LONGEST_TEXT,
     BackendException,
@@ -59,7 +58,6 @@ def main(name: str, place: str, harness: int) -> None:
         harness: process that asks; 0 where something else sees to it that none outlives it.
     """
     requests, replies = take_place(harness)
-    give_up_tracing()
     memory = ArenaView(place)
     try:
         backend = load_backend(name)

@@ -42,7 +42,7 @@ def is_memory_closed() -> bool:
 
 
 def give_up_tracing() -> None:
-    """Have this process, and all that it starts, look into no other one's memory that is closed: for good."""
+    """Have this thread, and all threads and processes that it starts, look into no memory that is closed: for good."""
     with suppress(OSError, AttributeError):
         kernel = _kernel()
         kernel.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)

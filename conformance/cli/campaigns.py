@@ -66,11 +66,11 @@ class RunOptions:
     waivers_file: Path | None
 
     def __post_init__(self) -> None:
+        if self.workers is not None and self.limits is None:
+            raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
         suite_files()  # while no backend has run
         if self.limits is not None:
             close_memory()
-        if self.workers is not None and self.limits is None:
-            raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
 
     @property
     def reading(self) -> Reading:

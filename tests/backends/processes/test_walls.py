@@ -12,7 +12,8 @@ from backend_files import write_backend
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such calls")
 
-# Notes which processes above its own it can open the memory of for writing, by the path or by process_vm_writev.
+# Notes which processes above its own it can open the memory of for writing, by the path or by process_vm_writev, and
+# whether one of its threads may.
 PATCHES = """
 def execute(self, *given):
     class Part(ctypes.Structure):
@@ -20,6 +21,10 @@ def execute(self, *given):
 
     kernel, own = ctypes.CDLL(None, use_errno=True), ctypes.create_string_buffer(1)
     pid, found = os.getppid(), []
+    for thread in Path("/proc/self/task").iterdir():
+        (line,) = (line for line in (thread / "status").read_text().splitlines() if line.startswith("CapEff"))
+        if int(line.split()[1], 16) & 1 << 19:
+            found.append("thread")
     while pid > 1:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
         try:
