@@ -191,6 +191,10 @@ class Evaluation:
             return low, high
         return xp.where(positive, 0.0, low), xp.where(negative, -0.0, high)
 
+    def are_few(self, count: int) -> bool:
+        """Whether a sum has so few terms that no more is known of it than what each addition may lose at most."""
+        return count <= self.tolerance.sum_lambda + 1
+
     @quiet
     def total(
         self,
@@ -222,11 +226,12 @@ class Evaluation:
             return Enclosure(self, value, low - radius, high + radius, maybe_nan)
         of, tolerance = FORMATS[self.data_type], self.tolerance
         ulp, terms = self.primitive("add")[1].ulp, 0.0 if products is None else of.epsilon * products
-        worst = (losses.total if ulp == NEAREST.ulp else losses.cut) + ulp * terms
-        usual = xp.maximum(tolerance.sum_lambda * losses.root, losses.drift) + 0.5 * terms
-        usual = xp.where(xp.asarray(count) > tolerance.sum_lambda + 1, usual, inf)  # of few there is no rule
+        most = (losses.total if ulp == NEAREST.ulp else losses.cut) + ulp * terms
+        if losses.root is not None:
+            usual = xp.maximum(tolerance.sum_lambda * losses.root, losses.drift) + 0.5 * terms
+            most = xp.minimum(most, xp.where(xp.asarray(count) > tolerance.sum_lambda + 1, usual, inf))
         lost = of.subnormal if tolerance.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
-        radius = radius + xp.minimum(worst, usual) * OUTWARD + count * lost
+        radius = radius + most * OUTWARD + count * lost
         if is_exact is not None:
             if low is high and every(is_exact):
                 return Enclosure(self, value, low, high, maybe_nan)
@@ -466,7 +471,8 @@ class Enclosure:
             return xp.sum(part, axis=axes, keepdims=True)
 
         def losses(low: Array, high: Array, _: Array, data_type: DataType) -> Losses:
-            return sums.of_terms(xp, self.value, low, high, axes, data_type)
+            are_few = self.evaluation.are_few(count)
+            return sums.of_terms(xp, self.value, low, high, axes, data_type, are_few=are_few)
 
         return self._sum(along, axes, count, losses)
 
@@ -528,7 +534,7 @@ class Enclosure:
         if tolerance.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
         if every(is_exact):
-            lost = Losses(0.0, 0.0, 0.0, 0.0)
+            lost = Losses(0.0, 0.0)
         else:
             lost = losses(lower, upper, xp.maximum(positive, negative), data_type)
         return self.evaluation.total(value, low, high, parts, count, lost, is_exact=is_exact, maybe_nan=maybe_nan)
@@ -608,7 +614,8 @@ class Enclosure:
                 signs = _products_by_sign(xp, self.value, other.value)
                 ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
                 parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
-            losses = sums.of_products(xp, sizes, xp.maximum(*parts), evaluation.data_type, count)
+            largest, are_few = xp.maximum(*parts), evaluation.are_few(count)
+            losses = sums.of_products(xp, sizes, largest, evaluation.data_type, count, are_few=are_few)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )

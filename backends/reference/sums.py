@@ -23,17 +23,20 @@ class Losses(NamedTuple):
     Attributes:
         cut: what they lose together at most where they are cut.
         total: the same where they are rounded to nearest.
-        root: the root of the sum of the squares of what each loses then.
-        drift: what they come to where they are alike, in which case it may be more than a multiple of the root.
+        root: the root of the sum of the squares of what each loses then; None where there are too few to say more.
+        drift: what they come to where they are alike, in which case it may be more than a multiple of the root; None
+            likewise.
     """
 
     cut: Array
     total: Array
-    root: Array
-    drift: Array
+    root: Array | None = None
+    drift: Array | None = None
 
 
-def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_type: DataType) -> Losses:
+def of_terms(
+    xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_type: DataType, *, are_few: bool
+) -> Losses:
     """Of finite terms between two arrays, added up along axes, which the result has with size 1.
 
     The largest results are those that come of adding the largest terms first.
@@ -61,11 +64,13 @@ def of_terms(xp: Any, value: Array, low: Array, high: Array, axes: Axes, data_ty
     lesser = sizes_of_terms[..., :-1] * max(1.0, log2(count))
     losses = xp.minimum(half, lesser)
     cut = xp.where(is_signed, 2.0 * half, xp.minimum(2.0 * half, lesser))
-    root = xp.sqrt(xp.sum(losses * losses, axis=-1))
+    cut, total = (xp.reshape(xp.sum(part, axis=-1), sizes) for part in (cut, losses))
+    if are_few:
+        return Losses(cut, total)
+    root = xp.reshape(xp.sqrt(xp.sum(losses * losses, axis=-1)), sizes)
     drift = _drift(
         xp, value, xp.reshape(2.0 * half[..., -1], sizes), lambda part: xp.sum(part, axis=axes, keepdims=True)
     )
-    cut, total, root = (xp.reshape(part, sizes) for part in (xp.sum(cut, axis=-1), xp.sum(losses, axis=-1), root))
     return Losses(cut, total, root, drift)
 
 
@@ -78,11 +83,15 @@ def of_prefixes(
     return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, _drift(xp, value, unit, along))
 
 
-def of_products(xp: Any, sizes: tuple[Array, Array], largest: Array, data_type: DataType, count: int) -> Losses:
+def of_products(
+    xp: Any, sizes: tuple[Array, Array], largest: Array, data_type: DataType, count: int, *, are_few: bool
+) -> Losses:
     """Of a product of matrices, whose elements' sizes these are, of whose `count` terms the positive or negative ones
     come to `largest`."""
     unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     total = (count - 1) * unit
+    if are_few:
+        return Losses(total, total / 2)
     (repeats, vanishes), (also, others) = _habits(xp, sizes[0], -1), _habits(xp, sizes[1], -2)
     drift = xp.where((repeats & also) | vanishes | others, inf, 0.0)
     return Losses(total, total / 2, sqrt(count - 1) * unit / 2, drift)

@@ -33,16 +33,37 @@ BATCH = 2  # the dimension of states, and of the input, that has one of each seq
 SINGLE = ("output_single_tensor", "output_cell_single_tensor")
 
 
-class Reading(NamedTuple):
-    """How an implementation may take what LSTM's page has in two ways.
+class Readings(NamedTuple):
+    """How an implementation may take what LSTM's page has in two ways: all that can be told apart, side by side as rows
+    of states, each for as many sequences as a batch has.
 
     Attributes:
-        sees_new: whether the peephole of the output gate sees the new cell state.
-        clips_cell: whether the cell state is clipped where it is the argument of an activation.
+        count: of them.
+        sees_new: of each row whether the peephole of the output gate sees the new cell state.
+        clips_cell: of each row whether the cell state is clipped where it is the argument of an activation.
     """
 
-    sees_new: bool = False
-    clips_cell: bool = False
+    count: int
+    sees_new: Array
+    clips_cell: Array
+
+    @classmethod
+    def of(cls, desc: Recurrent, has_peepholes: bool, batch: int) -> Readings:
+        """The page's equations come first."""
+        may_clip = getattr(desc, "use_clip_threshold", False)
+        ways = list(product((False, True) if has_peepholes else (False,), (False, True) if may_clip else (False,)))
+        sees_new, clips_cell = (np.repeat(np.array(way), batch).reshape(-1, 1) for way in zip(*ways, strict=True))
+        return cls(len(ways), sees_new, clips_cell)
+
+    def repeated(self, of: Enclosure, axis: int) -> Enclosure:
+        """What is the same in each of them."""
+        return of if self.count == 1 else concatenate([of] * self.count, axis)
+
+    def joined(self, of: Enclosure, axis: int) -> Enclosure:
+        """What any of them may come to."""
+        size = of.shape[axis] // self.count
+        before = (slice(None),) * axis
+        return reduce(either, (of[(*before, slice(n * size, (n + 1) * size))] for n in range(self.count)))
 
 
 @dataclass(frozen=True)
@@ -53,13 +74,13 @@ class Layer:
         desc: the descriptor.
         numbers: of the input tensors by key.
         place: of the direction.
-        reading: see `Reading`.
+        readings: see `Readings`.
     """
 
     desc: Recurrent
     numbers: dict[str, Enclosure]
     place: int
-    reading: Reading
+    readings: Readings
 
     @property
     def functions(self) -> Any:
@@ -167,9 +188,10 @@ def lstm(of: Layer, x: Enclosure, h: Enclosure, cell: Enclosure) -> tuple[Enclos
     forgotten, made = forget[0] if forget else of.stored(1.0 - i), of.activated(1, of.clipped(of.sums(x, h, "c")))
     new = of.stored(forgotten * cell) + of.stored(i * made)
     new = _settled(rounded_or_not(new, of.desc.input_tensor.data_type))
-    if of.reading.sees_new:
-        (o,) = gates("o", new)
-    return o * of.activated(2, of.clipped(new) if of.reading.clips_cell else new), new
+    if of.readings.sees_new.any():
+        o = _of_rows(of.readings.sees_new, gates("o", new)[0], o)
+    seen = _of_rows(of.readings.clips_cell, of.clipped(new), new) if of.readings.clips_cell.any() else new
+    return o * of.activated(2, seen), new
 
 
 def gru(of: Layer, x: Enclosure, h: Enclosure) -> tuple[Enclosure, ...]:
@@ -204,37 +226,31 @@ def compute(desc: Recurrent, arrays: Arrays) -> dict[str, Any]:
 
     def output(tolerance: Tolerance, key: str) -> Enclosure:
         if tolerance.name not in found:
-            every = [_outputs(desc, arrays, Evaluation(tolerance), reading) for reading in _readings(desc, arrays)]
-            found[tolerance.name] = {name: reduce(either, (one[name] for one in every)) for name in every[0]}
+            found[tolerance.name] = _outputs(desc, arrays, Evaluation(tolerance))
         return found[tolerance.name][key]
 
     keys = [key for key in ("output_sequence_tensor", *SINGLE) if hasattr(desc, key)]
     return {key: lambda tolerance, key=key: output(tolerance, key) for key in keys}
 
 
-def _readings(desc: Recurrent, arrays: Arrays) -> list[Reading]:
-    """All that can be told apart; the page's equations come first."""
-    may_see = (False, True) if "peephole_tensor" in arrays else (False,)
-    may_clip = (False, True) if getattr(desc, "use_clip_threshold", False) else (False,)
-    return [Reading(*both) for both in product(may_see, may_clip)]
-
-
-def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation, reading: Reading) -> dict[str, Enclosure]:
-    """Every state, and the last ones of each sequence, in one reading of the page."""
+def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation) -> dict[str, Enclosure]:
+    """Every state, and the last ones of each sequence, in all readings of the page."""
     data_type = desc.input_tensor.data_type
     lengths = arrays.get("sequence_lengths_tensor")
     numbers = {key: evaluation.of(as_numbers(of, data_type)) for key, of in arrays.items() if of is not lengths}
-    x = numbers["input_tensor"][0]
-    steps, batch = x.shape[:2]
+    steps, batch = numbers["input_tensor"].shape[1:3]
+    readings = Readings.of(desc, "peephole_tensor" in arrays, batch)
+    x = readings.repeated(numbers["input_tensor"][0], 1)
     ends = np.full((batch, 1), steps) if lengths is None else lengths.reshape(batch, 1).astype(np.int64)
+    ends = np.tile(ends, (readings.count, 1))
     initial = [key for key in INITIAL if hasattr(desc, key)]
     of_directions: list[list[Enclosure]] = []
     for n in range(directions(desc)):
-        layer, none = Layer(desc, numbers, n, reading), evaluation.of(np.zeros((batch, hidden_size(desc))))
-        states = [numbers[key][0, n] if key in numbers else none for key in initial]
+        layer, none = Layer(desc, numbers, n, readings), evaluation.of(np.zeros((len(ends), hidden_size(desc))))
+        states = [readings.repeated(numbers[key][0, n], 0) if key in numbers else none for key in initial]
         is_forward = desc.direction == DIRECTION.FORWARD or (directions(desc) == 2 and n == 0)
         every: dict[int, Enclosure] = {}
-        is_first = np.full((batch, 1), not numbers.keys() >= {*initial})
+        is_first = np.full(ends.shape, not numbers.keys() >= {*initial})
         is_any = not np.isfinite(numbers["recurrence_tensor"][0, n].value).all()
         for t in range(steps) if is_forward else range(steps - 1, -1, -1):
             is_inside = np.broadcast_to(t < ends, none.shape)
@@ -252,8 +268,10 @@ def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation, reading: R
                 *(stack([_open_where(~is_known, state)]) for state in states),
             ]
         )
-    sequence, *single = (stack(parts, 1).to(data_type) for parts in zip(*of_directions, strict=True))
-    too_long = np.broadcast_to(ends > steps, sequence.shape)
+    sequence, *single = (
+        readings.joined(stack(parts, 1).to(data_type), BATCH) for parts in zip(*of_directions, strict=True)
+    )
+    too_long = np.broadcast_to(ends[:batch] > steps, sequence.shape)
     return {"output_sequence_tensor": _open_where(too_long, sequence)} | dict(zip(SINGLE, single, strict=False))
 
 
@@ -261,6 +279,11 @@ def _sums(*factors: tuple[Enclosure, Enclosure], term: Enclosure | None = None) 
     """All products of rows and columns, and a term, added up in any order."""
     rows, columns = zip(*factors, strict=True)
     return concatenate(rows, -1).product(concatenate(columns, 0), term)
+
+
+def _of_rows(mask: Array, one: Enclosure, other: Enclosure) -> Enclosure:
+    """One in the rows of a mask, the other elsewhere."""
+    return _chosen(np.broadcast_to(mask, one.shape), one, other)
 
 
 def _chosen(mask: Array, one: Enclosure, other: Enclosure) -> Enclosure:
