@@ -33,8 +33,9 @@ from dml_conformance.reports.model.release import suite_files
 from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.output.folder import KNOWN, RESULTS, OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder
+from dml_conformance.reports.store.authentication import Authenticity, own_key
 from dml_conformance.reports.store.results import Store
-from dml_conformance.reports.store.resuming import check_same_campaign
+from dml_conformance.reports.store.resuming import check_authentic, check_same_campaign
 from dml_conformance.reports.views.console import Progress, print_summary
 from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.validator import Reading
@@ -69,6 +70,8 @@ class RunOptions:
         if self.workers is not None and self.limits is None:
             raise click.UsageError("--workers and --in-process exclude each other; give one of them.")
         suite_files()  # while no backend has run
+        if problem := own_key().problem:
+            echo(f"What is written now cannot be authenticated later, as no key is kept: {problem}", err=True)
         if self.limits is not None:
             close_memory()
 
@@ -171,7 +174,7 @@ def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None
     """The summary of a run that is to be resumed and has finished; None where there is something to be run.
 
     Raises:
-        ResumeError: it is of another campaign.
+        ResumeError: it is of another campaign, or something else has changed it.
         StoreError: its results are damaged.
     """
     if output.is_begun_anew:
@@ -180,8 +183,14 @@ def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None
         return None
     with Store(output.path / RESULTS) as store:
         check_same_campaign(output.path, store.campaign, campaign)
+        _tell_authenticity(output.path, check_authentic(store, output.path))
         echo(f"{output.path}: is finished; nothing was left to be resumed", err=True)
         return store.summary()
+
+
+def _tell_authenticity(folder: Path, is_authentic: bool) -> None:
+    if not is_authentic:
+        echo(f"{folder}: its results cannot be authenticated here: {Authenticity.OF_ANOTHER_KEY.value}", err=True)
 
 
 def opened_progress(
@@ -190,6 +199,7 @@ def opened_progress(
     """What shows how far a run is, and first from where it goes on; the stack closes it, and then the reports."""
     for begun in sorted((report.begun for report in reports), key=lambda begun: begun.ending is not None)[:1]:
         if begun.campaign is not None:
+            _tell_authenticity(begun.shown, begun.is_authentic)
             echo(f"Resuming after {begun.count:,} cases of the run that began at {begun.campaign.started}", err=True)
     progress = Progress(planned=planned)
     for report in reports:

@@ -15,6 +15,7 @@ import click
 import msgspec
 
 from dml_conformance.conformance.campaign.plan import moved
+from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document, is_model
 from dml_conformance.conformance.exchange.failures import check_data
 from dml_conformance.reports.model.encoded import EncodedRecord
@@ -25,6 +26,7 @@ from dml_conformance.reports.model.text import MALFORMED
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import SUFFIX
 from dml_conformance.reports.package.archive import take_snapshot
+from dml_conformance.reports.store.authentication import Authenticity
 from dml_conformance.reports.store.results import Store, StoreError
 from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.accuracy import DIRECTML
@@ -180,8 +182,22 @@ def _given(value: Any, where: str) -> NamedCase:
     return NamedCase(where, case)
 
 
+def authenticate(store: Store) -> None:
+    """Say on standard error where it cannot be told whether something else has changed what a command wrote.
+
+    Raises:
+        StoreError: something has.
+    """
+    found = store.authenticity()
+    if found is Authenticity.CHANGED:
+        raise StoreError(f"{store.path}: {found.value}; take it from where it was kept unchanged, or run again")
+    if found is not Authenticity.SOUND:
+        echo(f"{store.path}: cannot be authenticated here: {found.value}", err=True)
+
+
 def replay_shown(store: Store, consumer: Consumer) -> None:
-    """Give a consumer the stream that was stored, and show how far it is."""
+    """Give a consumer the stream that was stored, once it is authenticated, and show how far it is."""
+    authenticate(store)
     with Steps(f"Reading {store.path}", len(store)) as steps:
         store.replay(FanOut(consumer, StepCounter(steps)))
 

@@ -10,7 +10,7 @@ import click
 
 from dml_conformance.conformance.campaign.merge import merge as merge_shards
 from dml_conformance.conformance.campaign.merge import read_shards
-from dml_conformance.conformance.cli.cases import opened_results
+from dml_conformance.conformance.cli.cases import authenticate, opened_results
 from dml_conformance.conformance.cli.options import out_option, replace_option, results_argument
 from dml_conformance.reports.model.records import Phase
 from dml_conformance.reports.model.stream import FanOut
@@ -32,7 +32,10 @@ def merge(results: Sequence[Path], folder: Path, replace: bool) -> None:
     one corpus; 3: they cannot be written.
     """
     with ExitStack() as stack:
-        shards = read_shards([stack.enter_context(opened_results(path)) for path in results])
+        stores = [stack.enter_context(opened_results(path)) for path in results]
+        for store in stores:
+            authenticate(store)
+        shards = read_shards(stores)
         output = stack.enter_context(OutputFolder(folder, replace=replace))
         reports = stack.enter_context(closing(ReportFolder(output)))
         planned = {Phase.SWEEP: sum(len(each.store) for each in shards)}

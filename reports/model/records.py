@@ -45,6 +45,8 @@ class Verdict(StrEnum):
 
 LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
 WALLS, NO_WALLS = "walls", "none"  # there too: what kept backends from the processes that judge
+# There too, where a run went on from results of which it could not be told who wrote them.
+RESUMED, NOT_AUTHENTICATED = "resumed", "from results of another machine or user, which were not authenticated"
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 NEVER_WRITTEN = "never written"  # in place of a value: the element holds what it held before
 

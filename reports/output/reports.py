@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from dml_conformance.reports.model.costs import Costs
-from dml_conformance.reports.model.records import Campaign, Ending
+from dml_conformance.reports.model.records import NOT_AUTHENTICATED, RESUMED, Campaign, Ending
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.output.folder import (
@@ -94,8 +95,11 @@ class ReportFolder(FanOut):
             self._output.keeps = True
             return
         check_same_campaign(self._output.path, before, campaign)
+        stated = None
+        if not self.begun.is_authentic:
+            before = stated = replace(before, environment=before.environment | {RESUMED: NOT_AUTHENTICATED})
         try:
-            self._store.reopen(self.begun.last)
+            self._store.reopen(self.begun.last, stated)
         except StoreError as error:
             if isinstance(error.__cause__, sqlite3.OperationalError):  # the disk is full, say: the file may be sound
                 raise

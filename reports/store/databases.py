@@ -23,8 +23,16 @@ from dml_conformance.spec.errors import BadInputError
 MOST_VALUE_BYTES = 32 << 20  # of one value; the largest that is written is a block of compressed cases
 # Steps of SQLite's virtual machine: reading a table once takes it less than one for each byte of the file.
 _MOST_STEPS_A_BYTE, _FREE_STEPS, _BETWEEN_LOOKS = 200, 10_000_000, 1_000_000
-READING: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA})
-ADDING: Final = READING | {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_TRANSACTION}
+READING: Final = frozenset(
+    {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_PRAGMA,
+        sqlite3.SQLITE_TRANSACTION,
+    }
+)
+ADDING: Final = READING | {sqlite3.SQLITE_INSERT}
 
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names a super-journal, SQLite's file format 3
 

@@ -31,6 +31,16 @@ from dml_conformance.reports.model.records import (
 )
 from dml_conformance.reports.model.stream import ALL, Consumer, StreamError
 from dml_conformance.reports.model.summary import Summary
+from dml_conformance.reports.store.authentication import (
+    MAC_TABLE,
+    Authenticity,
+    ContentDigest,
+    Key,
+    authenticity_of,
+    kept_key,
+    own_key,
+    put_mac,
+)
 from dml_conformance.reports.store.checks import (
     check_campaign,
     check_ending,
@@ -193,22 +203,30 @@ class StoreWriter(Consumer):
         self._bodies: list[msgspec.Raw] = []  # of the block that is not full yet
         self._first, self._size = 1, 0  # number of the first record in it, bytes
         self._new_marks: list[Mark] = []
+        self._content = ContentDigest()
+        self._block: tuple[int, bytes] | None = None  # the row of `body` that is written again when there is more of it
         self._count = self._throughputs = 0
         self._kept = NOTHING  # what the file had when it was reopened
         self._is_reopened = self._has_ending = False
         self._committed = time.monotonic()
 
-    def reopen(self, last: Mark | None) -> None:
+    def reopen(self, last: Mark | None, campaign: Campaign | None = None) -> None:
         """Go on with the file that an interrupted run left, in place of a new one.
 
         The stream is then given from its start once more; what the file has of it is not written again.
 
         Args:
             last: of the file's marks; what came after it is removed. None: the stream had ended, and all of it is kept.
+            campaign: in place of the one that the file has; None = that one.
         """
         self._connect()
         with self._writing() as connection:
             connection.execute("PRAGMA journal_mode = DELETE")  # one of an earlier release may be in another
+            connection.execute("BEGIN IMMEDIATE")
+            if authenticity_of(connection, own_key()) is Authenticity.CHANGED:
+                raise StoreError(f"{self._path}: {Authenticity.CHANGED.value}")
+            if campaign is not None:
+                connection.execute("UPDATE stream SET json = ? WHERE part = ?", _part("campaign", campaign)[::-1])
             if last is None:
                 records, throughputs = (
                     connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - constants only
@@ -216,13 +234,15 @@ class StoreWriter(Consumer):
                 )
                 last = Mark("", records, 0, throughputs)
                 self._has_ending = True
+                self._content = ContentDigest.of(connection)
+                self._put_mac(connection)
             else:
                 self._cut(connection, last)
+            connection.execute("COMMIT")
         self._kept, self._is_reopened = last, True
 
     def _cut(self, connection: sqlite3.Connection, last: Mark) -> None:
         """Remove what came after a mark; what is left of the last block stays in memory until it is full."""
-        connection.execute("BEGIN")
         connection.execute("DELETE FROM mark WHERE records > ? OR throughputs > ?", (last.records, last.throughputs))
         for table, key, kept in (
             ("record", "id", last.records),
@@ -235,7 +255,6 @@ class StoreWriter(Consumer):
         for table in ("judgement", "tensors"):  # which are numbered as records come to need them
             used = f"SELECT coalesce(max({table}), 0) FROM record"  # noqa: S608 - constants only
             connection.execute(f"DELETE FROM {table} WHERE id > ({used})")  # noqa: S608 - constants only
-        connection.execute("COMMIT")
         labels = dict(connection.execute("SELECT id, text FROM label"))
         self._labels.known = {text: number for number, text in labels.items()}
         # A label that is missing is told when the records are read.
@@ -247,6 +266,10 @@ class StoreWriter(Consumer):
             self._first, bodies = _block(connection, FORMS[SCHEMA_VERSION], last.records, self._path)
             self._bodies = bodies[: last.records + 1 - self._first]
             self._size = sum(len(bytes(body)) + 1 for body in self._bodies)
+        connection.execute("DELETE FROM body WHERE first = ?", (self._first,))
+        self._content = ContentDigest.of(connection)
+        self._put_block(connection, _QUICK)
+        self._put_mac(connection)
 
     def start(self, campaign: Campaign) -> None:
         if self._is_reopened:
@@ -259,9 +282,10 @@ class StoreWriter(Consumer):
             connection.execute("BEGIN")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            for statement in (FORMS[SCHEMA_VERSION].schema + _MARKS).split(";"):
+            for statement in (FORMS[SCHEMA_VERSION].schema + _MARKS + MAC_TABLE).split(";"):
                 connection.execute(statement)
-            _put_part(connection, "campaign", campaign)
+            self._put(connection, "stream", [_part("campaign", campaign)])
+            self._put_mac(connection)
             connection.execute("COMMIT")
 
     def record(self, record: Record | EncodedRecord) -> None:
@@ -271,6 +295,9 @@ class StoreWriter(Consumer):
         body, record = record.body, record.traits
         if len(self._bodies) == BLOCK or self._size + len(body) + 2 > MAX_BLOCK_BYTES:
             self._flush(_SMALL)
+            if self._block is not None:
+                self._content.add("body", [self._block])
+            self._block = None
             self._bodies, self._first, self._size = [], self._count, 0
         self._bodies.append(msgspec.Raw(body))
         self._size += len(body) + 1
@@ -295,7 +322,10 @@ class StoreWriter(Consumer):
                 _ENCODER.encode(value).decode() if isinstance(value, tuple) else value
                 for value in msgspec.structs.astuple(row)
             ]
-            _insert(connection, "throughput", [(None, *values)])
+            connection.execute("BEGIN")
+            self._put(connection, "throughput", [(self._throughputs, *values)])
+            self._put_mac(connection)
+            connection.execute("COMMIT")
 
     def finish(self, ending: Ending) -> None:
         if not self._has_ending:
@@ -304,7 +334,9 @@ class StoreWriter(Consumer):
             if not self._has_ending:
                 connection.execute("BEGIN")
                 connection.execute("DROP TABLE mark")
-                _put_part(connection, "ending", ending)
+                self._content.clear("mark")
+                self._put(connection, "stream", [_part("ending", ending)])
+                self._put_mac(connection)
                 connection.execute("PRAGMA analysis_limit = 1000")
                 connection.execute("ANALYZE")
                 connection.execute("COMMIT")
@@ -329,20 +361,34 @@ class StoreWriter(Consumer):
         """Commit all that was given. A block that is not full is written all the same, and again when it is."""
         with self._writing() as connection:
             connection.execute("BEGIN")
-            _insert(connection, "label", self._labels.new)
-            _insert(connection, "judgement", self._judgements.new)
-            _insert(connection, "tensors", self._tensors.new)
-            _insert(connection, "record", self._rows)
-            _insert(connection, "remark", self._remarks)
-            if self._bodies:
-                block = zstandard.ZstdCompressor(level).compress(_ENCODER.encode(self._bodies))
-                connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", (self._first, block))
+            self._put(connection, "label", self._labels.new)
+            self._put(connection, "judgement", self._judgements.new)
+            self._put(connection, "tensors", self._tensors.new)
+            self._put(connection, "record", self._rows)
+            self._put(connection, "remark", self._remarks)
+            self._put_block(connection, level)
             _insert(connection, "mark", [(None, *mark) for mark in self._new_marks])
+            self._content.add("mark", self._new_marks)
+            self._put_mac(connection)
             connection.execute("COMMIT")
         for new in (self._labels.new, self._judgements.new, self._tensors.new, self._rows, self._remarks):
             new.clear()
         self._new_marks = []
         self._committed = time.monotonic()
+
+    def _put(self, connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Write rows that are not written again."""
+        _insert(connection, table, rows)
+        self._content.add(table, rows)
+
+    def _put_block(self, connection: sqlite3.Connection, level: int) -> None:
+        if self._bodies:
+            self._block = self._first, zstandard.ZstdCompressor(level).compress(_ENCODER.encode(self._bodies))
+            connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", self._block)
+
+    def _put_mac(self, connection: sqlite3.Connection) -> None:
+        """Write the MAC of all that was written, in the same transaction."""
+        put_mac(connection, own_key(), self._content.mac(own_key().secret, self._block))
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -354,8 +400,8 @@ class StoreWriter(Consumer):
             raise StoreWriteError(f"{self._path}: cannot be written: {error}") from error
 
 
-def _put_part(connection: sqlite3.Connection, part: str, value: Campaign | Ending) -> None:
-    connection.execute("INSERT INTO stream VALUES (?, ?)", (part, _ENCODER.encode(value).decode()))
+def _part(name: str, value: Campaign | Ending) -> tuple[str, str]:
+    return name, _ENCODER.encode(value).decode()
 
 
 def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -432,6 +478,23 @@ class Store(DatabaseReader):
         self.ending = msgspec.json.decode(parts["ending"], type=Ending) if "ending" in parts else None
         if self.ending is not None:
             check_ending(self.ending)
+
+    def authenticity(self, key: Key | None = None) -> Authenticity:
+        """What its MAC says, under this key or the one that the user has; reads all of it."""
+        with self._using():
+            self._connection.execute("BEGIN")
+            try:
+                found = authenticity_of(self._connection, key or kept_key())
+                if found is Authenticity.SOUND and not self._has_our_schema():
+                    found = Authenticity.CHANGED
+            finally:
+                self._connection.execute("COMMIT")
+            return found
+
+    def _has_our_schema(self) -> bool:
+        query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
+        found = dict(self._connection.execute(query))
+        return {name: sql for name, sql in found.items() if name not in ("mac", "mark")} == self._form.objects()
 
     def __len__(self) -> int:
         """How many records there are."""

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.model.encoded import encodable_campaign
-from dml_conformance.reports.model.records import NO_WALLS, WALLS, Campaign, Ending, Record, Throughput
+from dml_conformance.reports.model.records import NO_WALLS, RESUMED, WALLS, Campaign, Ending, Record, Throughput
+from dml_conformance.reports.store.authentication import Authenticity
 from dml_conformance.reports.store.results import NOTHING, SCHEMA_VERSION, Mark, Store, StoreError
 from dml_conformance.spec.errors import BadInputError
 
@@ -35,6 +36,7 @@ class PartialRun:
         campaign: what it is about; None where nothing was begun.
         marks: its finished units of work.
         ending: how it ended, where all was judged and only reports were left to be written.
+        is_authentic: whether it is known that a command of this user wrote it.
     """
 
     results: Path
@@ -42,6 +44,7 @@ class PartialRun:
     campaign: Campaign | None = None
     marks: tuple[Mark, ...] = ()
     ending: Ending | None = None
+    is_authentic: bool = True
     _length: int = field(default=0, kw_only=True)
 
     @classmethod
@@ -49,13 +52,23 @@ class PartialRun:
         """What the results file of an interrupted run holds.
 
         Raises:
-            ResumeError: it is damaged, or an earlier release began it, in a form that is not written any more.
+            ResumeError: it is damaged, something else has changed it, or an earlier release began it, in a form that is
+                not written any more.
         """
         with _opened(results, shown) as store:
             ended = store.ending is not None
             if not ended and store.version != SCHEMA_VERSION:
                 raise damaged(shown, f"its results are of version {store.version}, which this release only reads")
-            return cls(results, shown, store.campaign, store.marks(), store.ending, _length=len(store) * ended)
+            is_authentic = check_authentic(store, shown)
+            return cls(
+                results,
+                shown,
+                store.campaign,
+                store.marks(),
+                store.ending,
+                is_authentic=is_authentic,
+                _length=len(store) * ended,
+            )
 
     @property
     def last(self) -> Mark | None:
@@ -106,6 +119,20 @@ def _opened(results: Path, shown: Path) -> Iterator[Store]:
         raise damaged(shown, error) from error
 
 
+def check_authentic(store: Store, shown: Path) -> bool:
+    """Whether the results of a run that is to be resumed are known to be what a command of this user wrote.
+
+    Raises:
+        ResumeError: they are known not to be, or do not have what every run of this release writes.
+    """
+    found = store.authenticity()
+    if found in (Authenticity.CHANGED, Authenticity.WITHOUT_MAC):
+        raise ResumeError(
+            f"{shown}: {store.path.name}: {found.value}; it is not resumed, --replace discards it and starts anew"
+        )
+    return found is Authenticity.SOUND
+
+
 def is_begun(results: Path) -> bool:
     """Whether a results file has anything in it, be it damaged: a run that was killed early leaves one without."""
     if not results.exists():
@@ -136,6 +163,7 @@ def check_same_campaign(shown: Path, before: Campaign, now: Campaign) -> None:
         raise damaged(shown, error) from error
     for own in _OWN:
         del one[own], other[own]
+    one["environment"].pop(RESUMED, None)
     if one["environment"].get(WALLS) == NO_WALLS:  # the whole has none then
         other["environment"][WALLS] = NO_WALLS
     check_same(shown, one, other)

@@ -91,7 +91,7 @@ def spoil(path: Path) -> None:
                 connection.execute("UPDATE label SET text = ? WHERE text = ?", (other, label))
         connection.execute("UPDATE throughput SET operator = operator || ?, data_type = data_type || ?", (ACTING,) * 2)
         connection.execute("UPDATE throughput SET shape = ?", (ACTING,))
-        connection.commit()
+        report_data.seal(connection)
 
 
 def operators_spoiled(path: Path) -> None:
@@ -104,7 +104,7 @@ def operators_spoiled(path: Path) -> None:
         connection.execute("UPDATE stream SET json = ? WHERE part = 'campaign'", (content,))
         query = "UPDATE label SET text = text || ? WHERE id IN (SELECT DISTINCT operator FROM judgement)"
         connection.execute(query, (ACTING,))
-        connection.commit()
+        report_data.seal(connection)
 
 
 SPOILERS: Mapping[str, Callable[[Path], None]] = {"texts": spoil, "operators": operators_spoiled}
@@ -309,7 +309,7 @@ def test_a_results_file_with_too_long_a_text_is_refused_by_field(
     report_data.feed(StoreWriter(path), report_data.some_faulty())
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute(sql, parameters).rowcount == 1
-        connection.commit()
+        report_data.seal(connection)
     result = invoke("report", path, "-o", tmp_path / "r.html", codes=(2,))
     assert told in result.stderr
     assert not (tmp_path / "r.html").exists()

@@ -60,7 +60,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
                 for r in FLOODS[request.param]()
             ),
         )  # fmt: skip
-        connection.commit()
+        report_data.seal(connection)
     return path
 
 

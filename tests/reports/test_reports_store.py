@@ -129,7 +129,18 @@ def test_a_finished_run_is_one_file_without_marks(results: Path) -> None:
     assert all(name.startswith("sqlite_autoindex_") for name in indices)
     with Store(results) as opened:
         assert opened.marks() == ()
-    tables = {"stream", "label", "judgement", "tensors", "record", "remark", "body", "throughput", "sqlite_stat1"}
+    tables = {
+        "stream",
+        "label",
+        "judgement",
+        "tensors",
+        "record",
+        "remark",
+        "body",
+        "throughput",
+        "sqlite_stat1",
+        "mac",
+    }
     assert set(everything(results)) == tables
 
 
@@ -446,7 +457,8 @@ def test_a_block_of_version_3_that_does_not_end_is_refused(earlier: Path, tmp_pa
 
 
 def test_a_run_that_an_earlier_release_began_is_not_gone_on_with(earlier: Path, tmp_path: Path) -> None:
-    assert PartialRun.of(earlier, tmp_path).ending is not None  # reports are all that it lacks
+    with pytest.raises(ResumeError, match="it has no MAC, as files of earlier releases have none; it is not resumed"):
+        PartialRun.of(earlier, tmp_path)  # though reports are all that it lacks: anybody can write such a file
     path = changed(earlier, tmp_path, "DELETE FROM stream WHERE part = 'ending'")
     with pytest.raises(ResumeError, match="of version 3, which this release only reads; --replace discards it"):
         PartialRun.of(path, tmp_path)
@@ -528,6 +540,7 @@ def test_a_label_that_is_missing_is_told_when_a_file_is_gone_on_with(tmp_path: P
     unfinished(path := tmp_path / "results.sqlite", report_data.some_faulty()[:60], [33])
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DELETE FROM label WHERE id = 1")
+        report_data.seal(connection)
     with Store(path) as opened:
         StoreWriter(path).reopen(opened.marks()[0])
         with pytest.raises(StoreError, match=r"results\.sqlite"):

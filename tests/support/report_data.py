@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import random
 import shlex
+import sqlite3
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -36,6 +37,7 @@ from dml_conformance.reports.model.records import (
 from dml_conformance.reports.model.stream import Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.page.report import CampaignReport
+from dml_conformance.reports.store.authentication import ContentDigest, own_key, put_mac
 from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.reports.views.console import print_summary
 from dml_conformance.spec.case import Case
@@ -209,6 +211,12 @@ def stored(records: Iterable[Record], **changes: Any) -> Path:
     path = Path(mkdtemp(dir=_FOLDER.name)) / "results.sqlite"
     feed(StoreWriter(path), records, **changes)
     return path
+
+
+def seal(connection: sqlite3.Connection) -> None:
+    """Give a changed results file the MAC of its content, as if a command had written that."""
+    put_mac(connection, own_key(), ContentDigest.of(connection).mac(own_key().secret))
+    connection.commit()
 
 
 def printed(summary: Summary, width: int = 120, *, output: str = "", encoding: str = "utf-8", **options: Any) -> str:

@@ -18,6 +18,7 @@ from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.reports.package import LISTED, MANIFEST, SIGNATURE, PackageFormError
 from dml_conformance.reports.package.archive import Snapshot
 from dml_conformance.reports.package.forms import Manifest, PackageDocument, Statement
+from dml_conformance.reports.store.authentication import MAC_TABLE, is_mac
 from dml_conformance.reports.store.forms import BLOCK_3, FORMS
 from dml_conformance.reports.store.results import APPLICATION_ID, PAGE_SIZE, SCHEMA_VERSION
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 FILES, SIGNED, ARCHIVE = "files", "signature", "archive"
 NOT_AS_WRITTEN = "not written as this suite writes it: other spaces, order, or a key twice"
 
-_STATISTICS = {  # what ANALYZE makes
+_BESIDE = {  # what need not be there: a MAC, and what ANALYZE makes
+    "mac": MAC_TABLE,
     "sqlite_stat1": "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
     "sqlite_stat4": "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
 }
@@ -198,8 +200,12 @@ def check_rows(path: Path, again: Path, findings: Findings) -> None:
             for table in filter(found.__contains__, _TABLES):
                 _compare_rows(table, zip_longest(wanted[table], found[table]), findings)
             for row in one.execute("SELECT tbl, idx, stat FROM sqlite_stat1"):
-                if row[0] not in _TABLES or not _STATISTIC.fullmatch(f"{row[1]}: {row[2]}"):
+                if row[0] not in {*_TABLES, "mac"} or not _STATISTIC.fullmatch(f"{row[1]}: {row[2]}"):
                     findings.add(FILES, RESULTS, "table sqlite_stat1", "has what no statistics of our tables are")
+            if one.execute("SELECT name FROM sqlite_master WHERE name = 'mac'").fetchone() is not None:
+                for row in one.execute("SELECT id, key, value FROM mac"):
+                    if not is_mac(row):
+                        findings.add(FILES, RESULTS, "table mac", "has what no MAC is")
     except sqlite3.Error as error:
         findings.add(FILES, RESULTS, "", f"its tables cannot be read: {error}")
 
@@ -297,7 +303,7 @@ def is_our_database(snapshot: Snapshot, findings: Findings) -> bool:
             schema = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 1000"))
             ours = FORMS.get(version, FORMS[SCHEMA_VERSION]).objects()
             for name in sorted(ours.keys() | schema.keys(), key=str):
-                sql = _STATISTICS.get(name, ours.get(name, "")) if name in schema else ours[name]
+                sql = _BESIDE.get(name, ours.get(name, "")) if name in schema else ours[name]
                 if schema.get(name, "") != sql:
                     wrong(f"{'not one of our tables' if name not in ours else 'not our table'}: {ascii(name)[:100]}")
             if findings.total == before:

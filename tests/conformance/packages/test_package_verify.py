@@ -709,6 +709,8 @@ def body(change: Callable[[Any], object]) -> Callable[[Path], None]:
             sql("INSERT INTO sqlite_stat1 VALUES ('record', ?, '1')", HIDDEN),
             "table sqlite_stat1: has what no statistics",
         ),
+        (sql("UPDATE mac SET key = ?", HIDDEN), "table mac: has what no MAC is"),
+        (sql("UPDATE mac SET value = ?", HIDDEN.encode()), "table mac: has what no MAC is"),
         (at(72, b"hidden in here"), "its header at byte 72"),
         (at(48, b"\1\2\3\4"), "its header at byte 44"),
         (longer, "size: expected"),
