@@ -31,11 +31,19 @@ from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.reports.model.records import Campaign, Phase
 from dml_conformance.reports.model.release import suite_files
 from dml_conformance.reports.model.summary import Conformance, Summary
-from dml_conformance.reports.output.folder import KNOWN, RESULTS, OutputFolder
+from dml_conformance.reports.output.folder import (
+    CERTIFICATE,
+    KNOWN,
+    RESULTS,
+    ForeignChangeError,
+    OutputFolder,
+    digest_of_file,
+)
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.store.authentication import Authenticity, own_key
 from dml_conformance.reports.store.results import Store
 from dml_conformance.reports.store.resuming import check_authentic, check_same_campaign
+from dml_conformance.reports.views.certificate import Certificate
 from dml_conformance.reports.views.console import Progress, print_summary
 from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.validator import Reading
@@ -176,6 +184,7 @@ def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None
     Raises:
         ResumeError: it is of another campaign, or something else has changed it.
         StoreError: its results are damaged.
+        ForeignChangeError: its certificate is not that of its results.
     """
     if output.is_begun_anew:
         echo(f"{output.path}: no run has left anything to be resumed; this one starts anew", err=True)
@@ -185,7 +194,14 @@ def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None
         check_same_campaign(output.path, store.campaign, campaign)
         _tell_authenticity(output.path, check_authentic(store, output.path))
         echo(f"{output.path}: is finished; nothing was left to be resumed", err=True)
-        return store.summary()
+        summary = store.summary()
+    certificate = hashlib.sha256(Certificate.of(summary).to_json()).hexdigest()
+    if digest_of_file(output.path / CERTIFICATE) != certificate:
+        raise ForeignChangeError(
+            f"{output.path / CERTIFICATE}: is not what the results beside it make; something else has changed it, "
+            "--replace runs anew"
+        )
+    return summary
 
 
 def _tell_authenticity(folder: Path, is_authentic: bool) -> None:
@@ -214,12 +230,17 @@ def tell_losses(executor: Executor) -> None:
         echo(f"{count} worker process{'es' * (count > 1)} {how}; what was lost was judged again.", err=True)
 
 
+def tell_certificate(summary: Summary, folder: Path) -> None:
+    """Print the SHA-256 of the certificate that was written: whatever becomes of the file, this line stays."""
+    echo(f"SHA-256 of {folder / CERTIFICATE}: {hashlib.sha256(Certificate.of(summary).to_json()).hexdigest()}")
+
+
 def end(outcomes: Mapping[str, tuple[Summary, str]], remark: str = "") -> NoReturn:
     """Print what a run came to, and exit: of several backends with the code of the worst.
 
     Args:
         outcomes: by backend, the summary and the folder of the reports; "" for none.
-        remark: a last line.
+        remark: a line that comes after that; the last ones are of the certificates.
     """
     for name, (summary, folder) in outcomes.items():
         if len(outcomes) > 1:
@@ -228,6 +249,9 @@ def end(outcomes: Mapping[str, tuple[Summary, str]], remark: str = "") -> NoRetu
         print_summary(summary, output=folder)
     if remark:
         echo(remark)
+    for summary, folder in outcomes.values():
+        if folder:
+            tell_certificate(summary, Path(folder))
     found = {summary.conformance for summary, _ in outcomes.values()}
     worst = (Conformance.NOT_CONFORMANT, Conformance.INCOMPLETE, Conformance.CONFORMANT)
     raise SystemExit(next(outcome for outcome in worst if outcome in found).exit_code)

@@ -10,6 +10,7 @@ import click
 
 from dml_conformance.conformance.campaign.merge import merge as merge_shards
 from dml_conformance.conformance.campaign.merge import read_shards
+from dml_conformance.conformance.cli.campaigns import tell_certificate
 from dml_conformance.conformance.cli.cases import authenticate, opened_results
 from dml_conformance.conformance.cli.options import out_option, replace_option, results_argument
 from dml_conformance.reports.model.records import Phase
@@ -42,4 +43,5 @@ def merge(results: Sequence[Path], folder: Path, replace: bool) -> None:
         progress = stack.enter_context(closing(Progress(planned=planned)))
         merge_shards(shards, FanOut(reports, progress))
     print_summary(reports.summary, output=str(folder))
+    tell_certificate(reports.summary, folder)
     raise SystemExit(reports.summary.conformance.exit_code)

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
 from dml_conformance.conformance.packages.statements import CaseDigests, predicate_of, statement_of
@@ -14,7 +14,14 @@ from dml_conformance.conformance.packages.waivers import Waivers
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.records import Ending, Record
 from dml_conformance.reports.model.stream import FanOut
-from dml_conformance.reports.output.folder import OutputError, OutputFolder, WriteError, write_through
+from dml_conformance.reports.output.folder import (
+    ForeignChangeError,
+    OutputError,
+    OutputFolder,
+    WriteError,
+    digest_of_file,
+    opened_anew,
+)
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.package import CASES, LISTED, MANIFEST, SIGNATURE, STATEMENT, SUFFIX, WAIVERS
 from dml_conformance.reports.package.archive import write_archive
@@ -66,6 +73,7 @@ class PackageFolder(FanOut):
         self._output = output
         self._profile, self._stated, self._waivers, self._key = profile, stated, waivers, key
         self._digests = CaseDigests()
+        self._packed = ""  # SHA-256 of the archive
         self._reports = ReportFolder(output, self._complete, conditions)
         self.summary, self.begun = self._reports.summary, self._reports.begun
         super().__init__(self._reports)
@@ -79,7 +87,7 @@ class PackageFolder(FanOut):
 
         Raises:
             WaiverError: a waiver covered nothing; the folder has the reports alone, and there is no archive.
-            OutputError, StoreError: something cannot be written.
+            OutputError, StoreError: something cannot be written, or is not what was written.
         """
         super().finish(ending)
         try:
@@ -87,7 +95,7 @@ class PackageFolder(FanOut):
                 self.archive.unlink(missing_ok=True)
             else:
                 self._check_archive()
-                self._partial.replace(self.archive)
+                _put_in_place(self._partial, self.archive, self._packed)
         except OSError as error:
             raise WriteError(f"{self.archive}: cannot be written: {error.strerror or error}") from error
         self._waivers.check_used()
@@ -113,16 +121,16 @@ class PackageFolder(FanOut):
         }
         try:
             for name, document in documents.items():
-                write_through(folder / name, document.to_json())
+                self._output.write(name, document.to_json())
             manifest = manifest_of(folder, statement.suite_version)
-            write_through(folder / MANIFEST, manifest.to_json())
+            self._output.write(MANIFEST, manifest.to_json())
             if self._key is not None:
                 from dml_conformance.reports.package.signature import signed
 
                 digests = {listed.name: listed.sha256 for listed in manifest.files}
                 digests[MANIFEST] = hashlib.sha256(manifest.to_json()).hexdigest()
-                write_through(folder / SIGNATURE, signed(digests, predicate_of(statement), self._key))
-            _pack(folder, self._partial, self.archive)
+                self._output.write(SIGNATURE, signed(digests, predicate_of(statement), self._key))
+            self._packed = _pack(folder, self._partial, self.archive)
         except OSError as error:
             raise WriteError(f"{self._output.path}: cannot be written: {error.strerror or error}") from error
 
@@ -155,8 +163,7 @@ def complete_archive(path: Path) -> None:
     archive, partial = _places(path)
     try:
         if partial.exists() or not archive.exists():
-            _pack(path, partial, archive)
-            partial.replace(archive)
+            _put_in_place(partial, archive, _pack(path, partial, archive))
     except OSError as error:
         raise WriteError(f"{archive}: cannot be written: {error.strerror or error}") from error
 
@@ -168,11 +175,41 @@ def _places(path: Path) -> tuple[Path, Path]:
     return archive, archive.with_name(f".{archive.name}.partial")
 
 
-def _pack(folder: Path, partial: Path, archive: Path) -> None:
-    with partial.open("wb") as file:
-        write_archive(folder, archive.name.removesuffix(SUFFIX), file)
+class _Digested:
+    """A file to be written to, and the digest of what was written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.digest = hashlib.sha256()
+
+    def write(self, content: bytes) -> int:
+        self.digest.update(content)
+        return self._file.write(content)
+
+
+def _pack(folder: Path, partial: Path, archive: Path) -> str:
+    """Write the archive of a folder to where it is written; returns the SHA-256 of that."""
+    partial.unlink(missing_ok=True)
+    with opened_anew(partial) as file:
+        digested = _Digested(file)
+        write_archive(folder, archive.name.removesuffix(SUFFIX), cast(BinaryIO, digested))
         file.flush()
         os.fsync(file.fileno())
+    return digested.digest.hexdigest()
+
+
+def _put_in_place(partial: Path, archive: Path, digest: str) -> None:
+    """Give an archive its name.
+
+    Raises:
+        ForeignChangeError: it is not what was written any more; it is removed.
+    """
+    partial.replace(archive)
+    if digest_of_file(archive) != digest:
+        archive.unlink(missing_ok=True)
+        raise ForeignChangeError(
+            f"{archive}: is not what this run wrote; something else has changed it, and it is removed"
+        )
 
 
 def manifest_of(folder: Path, suite_version: str) -> Manifest:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -29,6 +31,7 @@ FOR_CI = (CTRF, MARKDOWN)
 FILES = (RESULTS, CERTIFICATE, JUNIT, REPORT, *FOR_CI)
 COSTS = "costs.csv"  # which certify adds where it makes no package
 KNOWN = (*FILES, COSTS)
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)  # no link is followed, no line end translated
 
 
 class OutputError(BadInputError):
@@ -48,21 +51,38 @@ def writes_to(path: Path, kind: type[OutputError] = WriteError) -> Iterator[None
         raise kind(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def write_through(path: Path, content: bytes) -> None:
-    """Write a file and see that it is on the disk: its folder is about to be given its name, and must not lack it."""
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def opened_anew(path: Path) -> BinaryIO:
+    """A new file, to be written: never one that is there, nor what a link leads to.
+
+    Raises:
+        FileExistsError: something is there.
+    """
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _AS_IT_IS, 0o666), "wb")
+
+
+def digest_of_file(path: Path) -> str:
+    """The SHA-256 of a file; "" where there is none, or something else than a file."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | _AS_IT_IS | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+class ForeignChangeError(WriteError):
+    """Something else than the run has changed its files while it went on, or put others in their place."""
 
 
 class OutputFolder:
     """A folder that appears with all its files at once.
 
     Files are written into `folder`, a hidden sibling of the path asked for, so that the last step is a rename in one
-    file system. A file beside it is locked, so that no other process writes there at the same time, and holds on what
-    conditions the run is. As a context manager the folder discards them unless `commit` was called; where something
-    ends a run that has results (`keeps`), it leaves them to be resumed.
+    file system. It has to be the same folder from the first step to the last, and what is written has to be there as it
+    was written once it has its name. A file beside it is locked, so that no other process writes there at the same
+    time, and holds on what conditions the run is. As a context manager the folder discards them unless `commit` was
+    called; where something ends a run that has results (`keeps`), it leaves them to be resumed.
 
     Args:
         path: the folder asked for; its parents are made.
@@ -92,6 +112,9 @@ class OutputFolder:
         self._replace = replace
         self._known = known
         self.is_resumed = self.is_begun_anew = self.is_finished = self.is_committed = self.keeps = False
+        self._written: dict[str, str] = {}  # SHA-256 of each file, by its name in the folder
+        self._parents: set[Path] = set()  # folders in it, which hold some of them
+        self._made: os.stat_result | None = None  # the folder
         try:
             self._target = path.resolve()
         except (OSError, RuntimeError) as error:  # a link that leads to itself
@@ -137,7 +160,11 @@ class OutputFolder:
             self._lock.write(_STARTING)
             if self.folder.exists():
                 shutil.rmtree(self.folder)
-            self.folder.mkdir()
+            self.folder.mkdir(mode=0o700)
+        self._made = self.folder.lstat()
+        for left in self.folder.iterdir():  # reports that were being written
+            if not left.name.startswith(RESULTS):
+                shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
 
     def __enter__(self) -> OutputFolder:
         return self
@@ -149,7 +176,7 @@ class OutputFolder:
             self.discard()
             return
         self._lock.release(remove=False)
-        if not isinstance(error, ResumeError):
+        if not isinstance(error, ResumeError) and self._is_ours(self.folder):
             error.add_note("what was judged is kept, and the same command with --resume goes on from there")
 
     @property
@@ -173,29 +200,101 @@ class OutputFolder:
         with writes_to(self.path):
             self._lock.write(msgspec.json.encode(conditions))
 
-    def commit(self) -> None:
-        """Put the folder in its place.
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file into the folder, and see that it is on the disk: it must not lack it when it gets its name.
+
+        Args:
+            name: of the file; before it there may be that of a folder.
+            content: of it.
 
         Raises:
-            OutputError: something else has come there in the meantime, or the folder cannot be moved.
+            ForeignChangeError: something is there that the run did not write.
+            WriteError: it cannot be written.
         """
-        self._check()
+        self._check_ours()
+        path = self.folder / name
+        with writes_to(self.path):
+            try:
+                if path.parent != self.folder and path.parent not in self._parents:
+                    path.parent.mkdir()
+                    self._parents.add(path.parent)
+                with opened_anew(path) as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except FileExistsError as error:
+                raise ForeignChangeError(f"{path}: is there, and this run did not write it; {_NOTHING_LEFT}") from error
+        self._written[name] = hashlib.sha256(content).hexdigest()
+
+    def take(self, name: str) -> None:
+        """Have a file of the folder that was written otherwise stay as it is.
+
+        Raises:
+            ForeignChangeError: it is no file.
+        """
+        self._check_ours()
+        self._written[name] = digest_of_file(self.folder / name)
+        if not self._written[name]:
+            raise ForeignChangeError(f"{self.folder / name}: is no file any more; {_NOTHING_LEFT}")
+
+    def commit(self) -> None:
+        """Put the folder in its place, and see that all that was written is there as it was written.
+
+        Raises:
+            ForeignChangeError: something else has come there in the meantime, or a file is not as it was written.
+            WriteError: the folder cannot be moved.
+        """
+        try:
+            self._check()
+        except OutputError as error:
+            raise ForeignChangeError(f"{error}; what is there is not of this run") from error
+        self._check_ours()
         with writes_to(self.path):
             if self._target.exists():
                 self._target.rename(self._replaced)
             try:
+                self.folder.chmod(0o777 & ~_umask())
                 self.folder.rename(self._target)
             except OSError:
-                if self._replaced.exists():
-                    self._replaced.rename(self._target)
+                self._put_back()
                 raise
+        self._check_written()
         self.is_committed, self.keeps = True, False
         shutil.rmtree(self._replaced, ignore_errors=True)
         self._lock.release(remove=True)
 
+    def _check_ours(self) -> None:
+        """Raise ForeignChangeError where another folder, or another lock, is in the place of this run's."""
+        if not self._is_ours(self.folder):
+            raise ForeignChangeError(f"{self.folder}: is not the folder any more that this run made; {_NOTHING_LEFT}")
+        if not self._lock.is_there():
+            raise ForeignChangeError(f"{self._sibling('partial.json')}: is not this run's any more; {_NOTHING_LEFT}")
+
+    def _is_ours(self, folder: Path) -> bool:
+        try:
+            return self._made is not None and os.path.samestat(self._made, folder.lstat())
+        except OSError:
+            return False
+
+    def _check_written(self) -> None:
+        """Raise ForeignChangeError, and take the folder away again, where it is not as it was written."""
+        changed = next((name for name, was in self._written.items() if digest_of_file(self._target / name) != was), "")
+        if self._is_ours(self._target):
+            if not changed:
+                return
+            with writes_to(self.path):
+                self._target.rename(self.folder)
+                self._put_back()
+        raise ForeignChangeError(f"{self.path / changed}: is not what this run wrote; {_NOTHING_LEFT}")
+
+    def _put_back(self) -> None:
+        if self._replaced.exists():
+            self._replaced.rename(self._target)
+
     def discard(self) -> None:
         """Remove what was written and not committed."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._is_ours(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
         self._lock.release(remove=True)
 
     def _sibling(self, purpose: str) -> Path:
@@ -221,6 +320,14 @@ class OutputFolder:
         if foreign:
             raise OutputError(f"{self.path}: holds {foreign[0]}, which is no report; it is not replaced")
 
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+_NOTHING_LEFT = "something else has changed the files of this run, whose reports are not left there"
 
 # In a lock, until it holds the conditions of a run: what was there before is being removed.
 _STARTING = b"-"

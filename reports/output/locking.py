@@ -29,16 +29,24 @@ class LockedFile:
         self._path = path
         while True:
             self.was_there = path.exists()
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            self._descriptor = os.open(path, flags, 0o644)
             try:
                 _lock(self._descriptor)
                 # Whoever had it before may have removed it since it was opened here.
-                if path.exists() and os.path.samestat(os.fstat(self._descriptor), path.stat()):
+                if self.is_there():
                     return
             except BaseException:
                 os.close(self._descriptor)
                 raise
             os.close(self._descriptor)
+
+    def is_there(self) -> bool:
+        """Whether it is still what its path names."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.lstat())
+        except FileNotFoundError:
+            return False
 
     def read(self) -> bytes:
         """All that it holds."""

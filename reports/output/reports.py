@@ -22,13 +22,13 @@ from dml_conformance.reports.output.folder import (
     MARKDOWN,
     REPORT,
     RESULTS,
+    ForeignChangeError,
     OutputFolder,
-    write_through,
-    writes_to,
 )
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
-from dml_conformance.reports.store.results import StoreError, StoreWriter
+from dml_conformance.reports.store.authentication import Authenticity, own_key
+from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 from dml_conformance.reports.store.resuming import (
     PartialRun,
     check_same,
@@ -117,47 +117,48 @@ class ReportFolder(FanOut):
             OutputError, StoreError: it cannot be written.
         """
         super().finish(ending)
-        write_reports(self.summary, self._output.folder, self._output.path)
+        self._check_results()
+        write_reports(self.summary, self._output)
         if self._complete is None:
-            write_for_ci(self.summary, self._output.folder, self._output.path)
+            write_for_ci(self.summary, self._output)
             if self._costs is not None:
-                _write({COSTS: self._costs.as_csv()}, self._output.folder, self._output.path)
+                self._output.write(COSTS, self._costs.as_csv())
         else:
             self._complete(self._output.folder)
         self._output.commit()
+
+    def _check_results(self) -> None:
+        """Raise ForeignChangeError where the results are not what this run wrote."""
+        self._output.take(RESULTS)
+        with Store(self._output.folder / RESULTS) as store:
+            if store.authenticity(own_key()) is not Authenticity.SOUND:
+                raise ForeignChangeError(f"{self._output.folder / RESULTS}: {Authenticity.CHANGED.value}")
 
     def close(self) -> None:
         """Let go of the files of a stream that does not finish."""
         self._store.close()
 
 
-def write_reports(summary: Summary, folder: Path, shown: Path | None = None) -> None:
-    """Write certificate, JUnit file and page of a campaign into a folder.
-
-    Args:
-        summary: the campaign's.
-        folder: has its results.
-        shown: the folder's name in messages, where it is another.
+def write_reports(summary: Summary, output: OutputFolder) -> None:
+    """Write certificate, JUnit file and page of a campaign into a folder that has its results.
 
     Raises:
-        OutputError: a file cannot be written.
+        WriteError: a file cannot be written.
     """
     contents = {
         CERTIFICATE: Certificate.of(summary).to_json(),
         JUNIT: junit_xml(summary),
-        REPORT: report_html(CampaignReport([summary], [folder / RESULTS])).encode(),
+        REPORT: report_html(CampaignReport([summary], [output.folder / RESULTS])).encode(),
     }
-    _write(contents, folder, shown)
+    _write(contents, output)
 
 
-def write_for_ci(summary: Summary, folder: Path, shown: Path | None = None) -> None:
-    """Write CTRF, Markdown and failing cases of a campaign; arguments and errors as for `write_reports`."""
+def write_for_ci(summary: Summary, output: OutputFolder) -> None:
+    """Write CTRF, Markdown and failing cases of a campaign; errors as for `write_reports`."""
     failing = {f"{FAILURES}/{name}": content for name, content in failing_cases(summary).items()}
-    _write({CTRF: ctrf_json(summary), MARKDOWN: markdown(summary).encode(), **failing}, folder, shown)
+    _write({CTRF: ctrf_json(summary), MARKDOWN: markdown(summary).encode(), **failing}, output)
 
 
-def _write(contents: Mapping[str, bytes], folder: Path, shown: Path | None) -> None:
-    with writes_to(shown or folder):
-        for name, content in contents.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            write_through(folder / name, content)
+def _write(contents: Mapping[str, bytes], output: OutputFolder) -> None:
+    for name, content in contents.items():
+        output.write(name, content)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from dml_conformance.reports.output.folder import OutputError, writes_to
+from dml_conformance.reports.output.folder import OutputError, opened_anew, writes_to
 
 
 def checked_target(path: Path, *, replace: bool, signatures: tuple[bytes, ...], kind: str) -> Path:
@@ -57,7 +57,7 @@ def whole_file(path: Path, *, replace: bool, signatures: tuple[bytes, ...], kind
     with writes_to(path, OutputError):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with partial.open("xb") as file:
+            with opened_anew(partial) as file:
                 yield file
             # Something may have come there in the meantime.
             checked_target(path, replace=replace, signatures=signatures, kind=kind)

@@ -5,6 +5,7 @@ What its tables hold is told in `forms`. Bodies that are compressed together tak
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -274,8 +275,12 @@ class StoreWriter(Consumer):
     def start(self, campaign: Campaign) -> None:
         if self._is_reopened:
             return
-        if self._path.exists():
-            raise StoreError(f"{self._path}: exists already; results are written to a new file")
+        try:
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
+        except FileExistsError:
+            raise StoreWriteError(f"{self._path}: exists already; results are written to a new file") from None
+        except OSError as error:
+            raise StoreWriteError(f"{self._path}: cannot be written: {error.strerror}") from error
         self._connect()
         with self._writing() as connection:
             connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")
