@@ -302,6 +302,30 @@ def test_a_byte_changed_in_any_file_is_found(honest: Path, tmp_path: Path, name:
     assert name == MANIFEST or f"files: {name}: not the file of the manifest" in found
 
 
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", [*LISTED, MANIFEST])
+@pytest.mark.parametrize("how", ["removed", "linked", "copied"])
+def test_a_file_that_is_gone_a_link_or_beside_the_others_is_named(
+    honest: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    """A link is none of the package's files, though the same bytes lie behind it."""
+    package = Path(shutil.copytree(honest, tmp_path / "package"))
+    if how == "copied":
+        shutil.copy(package / name, package / f"{name}.bak")
+        assert f"files: {name}.bak: expected nothing but the files of a package" in refusal(package)
+        return
+    (package / name).rename(tmp_path / name)
+    if how == "linked":
+        (package / name).symlink_to(tmp_path / name)
+        with pytest.raises(PackageError, match=f"{name}.* a link"):
+            verified(package)
+    elif name == MANIFEST:
+        with pytest.raises(PackageError, match="no package"):
+            verified(package)
+    else:
+        assert f"files: {name}: expected in every package, and missing" in refusal(package)
+
+
 def test_missing_and_foreign_files_are_found_and_without_a_manifest_it_is_no_package(
     honest: Path, tmp_path: Path
 ) -> None:
