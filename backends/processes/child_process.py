@@ -13,7 +13,7 @@ from io import TextIOWrapper
 from typing import IO, Any
 
 from dml_conformance.backends.processes.last_words import Remarks
-from dml_conformance.backends.processes.walls import give_up_tracing
+from dml_conformance.backends.processes.walls import FileWall
 
 STOP_SECONDS = 2.0
 # The signal at which a process writes down where it is, where there are signals.
@@ -58,7 +58,7 @@ class ChildProcess:
         has_groups = os.name == "posix"
         options: dict[str, Any] = {"process_group": 0, "pass_fds": inherited} if has_groups else {}
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter
-            [sys.executable, "-c", f"import sys; sys.path[:] = {list(path)!a}; {code}"],
+            [sys.executable, "-c", f"{_found_in(path)}; {code}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=remarks,
@@ -94,6 +94,11 @@ class ChildProcess:
             self.process.kill()
             self.process.wait()
             raise
+
+    @property
+    def pids(self) -> set[int]:
+        """Of the process and of the one that ends its group."""
+        return {self.process.pid} | ({self._guard.pid} if self._guard is not None else set())
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
         """Tell it that no more will come, and give it a moment to end by itself."""
@@ -147,13 +152,33 @@ def import_path() -> list[str]:
     return [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - a text, as the others are
 
 
-def main_of(module: str, *arguments: str | int) -> str:
+def main_of(module: str, *arguments: str | int, wall: FileWall | None = None) -> str:
     """Python that calls the `main` of a module, once the process can look into no other one's memory.
 
     Each thread has capabilities of its own, and NumPy starts some when it is imported: so that comes first.
+
+    Args:
+        module: it.
+        arguments: of `main`.
+        wall: is built around the process before; None = none is. Where it cannot be, the process ends.
     """
-    walls = f"from {give_up_tracing.__module__} import give_up_tracing; give_up_tracing()"
+    built = "" if wall is None or wall.refused else f"{wall!a}.build(); "
+    walls = f"from {FileWall.__module__} import FileWall, give_up_tracing; {built}give_up_tracing()"
     return f"{walls}; from {module} import main; main({', '.join(map(ascii, arguments))})"
+
+
+def tried(wall: FileWall) -> FileWall:
+    """The same wall, with the reason why it cannot be built here: a process has tried, as one that fails is lost."""
+    code = f"from {FileWall.__module__} import FileWall; print({wall!a}.refusal())"
+    found = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", f"{_found_in(import_path())}; {code}"], capture_output=True, text=True, check=False
+    )
+    return wall._replace(refused="it cannot be tried here" if found.returncode else found.stdout.strip())
+
+
+def _found_in(path: Sequence[str]) -> str:
+    """Python that has modules found there."""
+    return f"import sys; sys.path[:] = {list(path)!a}"
 
 
 def take_pipes() -> tuple[int, int]:

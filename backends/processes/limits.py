@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from dml_conformance.backends.processes.walls import FileWall
+
 _UNITS = {unit: 1024**n for n, unit in enumerate(("", "KIB", "MIB", "GIB", "TIB"))}
 
 
@@ -17,10 +19,12 @@ class Limits:
             16 MiB of its tensors.
         bytes: of memory, of the process and all that it started; None = no limit. The memory that it shares with the
             harness, where the tensors are, does not count.
+        files: what of the file system it sees otherwise; None = nothing.
     """
 
     seconds: float = 60.0
     bytes: int | None = None
+    files: FileWall | None = None
 
 
 def parse_size(text: str) -> int:

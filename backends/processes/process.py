@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -24,13 +25,24 @@ from dml_conformance.backends.processes.last_words import Remarks
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.processes.oom import OomKills, cause_of
+from dml_conformance.backends.processes.walls import adopts_orphans
 from dml_conformance.backends.processes.watchdog import WATCHDOG
 from dml_conformance.backends.processes.wire import LONGEST_ANSWER, Greeting, decode_greeting
+from dml_conformance.spec.errors import BrokenRunError
 
 _T = TypeVar("_T")
 
 START_SECONDS = 300.0
 EXIT_SECONDS = 1.0
+ORPHAN_SECONDS = 10.0  # for what a backend left to be gone
+
+# Processes that this one has started and not ended yet, by their marks; none is started while it is looked for orphans.
+_STARTED: dict[str, ChildProcess] = {}
+_STARTING = threading.Lock()
+
+
+class OrphanError(BrokenRunError):
+    """What a backend has left cannot be ended."""
 
 
 class Origin(NamedTuple):
@@ -85,18 +97,20 @@ class ServerProcess:
         most_received: int = LONGEST,
     ) -> None:
         mark = secrets.token_hex(16)
+        harness = 0 if os.name == "posix" else os.getpid()
         self.arena = Arena()
         self._remarks = Remarks()
         try:
             self.arena.reserve(SMALLEST)
-            self._process = ChildProcess(
-                origin.path,
-                main_of(module, *arguments, self.arena.place, 0 if os.name == "posix" else os.getpid()),
-                self._remarks.file,
-                inherited=self.arena.inherited,
-                environment={**environment, MARKED: f"{os.environ.get(MARKED, '')} {mark}"},
-                folder=origin.folder,
-            )
+            with _STARTING:
+                self._process = _STARTED[mark] = ChildProcess(
+                    origin.path,
+                    main_of(module, *arguments, self.arena.place, harness, wall=limits.files),
+                    self._remarks.file,
+                    inherited=self.arena.inherited,
+                    environment={**environment, MARKED: f"{os.environ.get(MARKED, '')} {mark}"},
+                    folder=origin.folder,
+                )
         except OSError:
             self._remarks.close()
             self.arena.close()
@@ -182,7 +196,7 @@ class ServerProcess:
             return
         if self._process.process.poll() is not None:
             if self._was_gone:  # and yet the connection is open: a copy of it has it
-                _end_marked(self._mark)
+                _end_left(self._mark)
             self._was_gone = True
             return
         broken = self._broken_limit(elapsed) if self._sentence is None else None
@@ -351,17 +365,66 @@ def _end(process: ChildProcess, arena: Arena, remarks: Remarks, mark: str, harne
     if os.getpid() != harness:
         return
     process.end()
-    _end_marked(mark)
+    with _STARTING:
+        del _STARTED[mark]
+    _end_left(mark)
     remarks.close()
     arena.close()
 
 
-def _end_marked(mark: str) -> None:
-    """End what a process has left: whatever has its mark in the environment, as what has left its group has."""
+def _end_left(mark: str) -> None:
+    """End what a process has left that is not of its group.
+
+    Where this process doesn't adopt it, that is what has the mark in its environment.
+    """
+    if adopts_orphans():
+        with suppress(OrphanError):  # it comes up again in the end
+            end_orphans(mark)
+        return
     for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):
-            if mark in process.environ().get(MARKED, "").split():
+        if _is_marked(process, {mark}):
+            with suppress(psutil.Error):
                 process.kill()
+
+
+def end_orphans(mark: str = "") -> None:
+    """End all children of this process that it has not started: what backends left, and what that leaves in turn.
+
+    What has the mark of another process that is still in use is left for the end of that one.
+
+    Args:
+        mark: of the process whose orphans they are, where that is known.
+
+    Raises:
+        OrphanError: there are still some after a while.
+    """
+    until = time.monotonic() + ORPHAN_SECONDS
+    while left := _killed_orphans(mark):
+        if time.monotonic() > until:
+            raise OrphanError(
+                f"process {left[0]}, which a backend has left, cannot be ended; end it, and go on with --resume"
+            )
+
+
+def _killed_orphans(mark: str) -> list[int]:
+    """The orphans that there are, each of which has been killed, and is no more where it was dead by then."""
+    with _STARTING:
+        known = {pid for process in _STARTED.values() for pid in process.pids}
+        others = _STARTED.keys() - {mark}
+        found = [child for child in psutil.Process().children() if child.pid not in known]
+        orphans = [child.pid for child in found if not _is_marked(child, others)]
+        for orphan in orphans:
+            with suppress(OSError):
+                os.kill(orphan, signal.SIGKILL)
+                os.waitpid(orphan, os.WNOHANG)
+    return orphans
+
+
+def _is_marked(process: psutil.Process, marks: Collection[str]) -> bool:
+    """Whether one of the marks is in a process's environment."""
+    with suppress(psutil.Error, OSError):
+        return not set(process.environ().get(MARKED, "").split()).isdisjoint(marks)
+    return False
 
 
 def _size(count: int) -> str:

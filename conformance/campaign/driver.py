@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.base import Backend, Capabilities
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss
+from dml_conformance.backends.processes.process import end_orphans
+from dml_conformance.backends.processes.walls import adopts_orphans
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.plan import executed_levels
 from dml_conformance.conformance.campaign.throughput import measure
@@ -63,6 +65,7 @@ def certify(
     costs = executor.costs
     costs.add(None, "", {Part.START.value: time.process_time()})
     if ending is not None:
+        _end_backends(executor, backend)
         stream.costs(costs)
         stream.finish(ending)
         return
@@ -86,8 +89,23 @@ def certify(
     except GivenUp as reason:
         given_up = str(reason)
         lost = (*reason.lost, *take_losses(backend))
+    _end_backends(executor, backend)
     stream.costs(costs)
     stream.finish(Ending.now(given_up or _why_untrusted(), lost))
+
+
+def _end_backends(executor: Executor, *backends: Backend) -> None:
+    """End the backends' processes and all that they have left: what is written from now on is not for them.
+
+    Raises:
+        OrphanError: something of them cannot be ended.
+    """
+    executor.close()
+    for backend in backends:
+        if isinstance(backend, IsolatedBackend):
+            backend.close()
+    if adopts_orphans():
+        end_orphans()
 
 
 def _why_untrusted() -> str:
@@ -179,6 +197,7 @@ def sweep(
     except GivenUp as reason:
         given_up = str(reason)
         lost = reason.lost if len(streams) == 1 else ()  # of several it is not known whose they are
+    _end_backends(executor)
     given_up = given_up or _why_untrusted()
     # Before the first of them is finished, so that none has to be judged again then.
     for stream in left:
@@ -221,7 +240,7 @@ def planned_cases(headers: Iterable[Header], shard: Shard) -> int:
 
 def describe_campaign(engine: Engine) -> Campaign:
     """What certifying a backend is about, before its first record."""
-    saved = engine.saved_here()
+    saved, backend = engine.saved_here(), engine.judge.backend
     beside = {"saved failures": f"{len(saved)}, SHA-256 {digest_of(saved)}"} if saved else {}
     beside |= {LEFT_OUT: f"{engine.unclaimed}, which are not claimed"} if engine.unclaimed else {}
     return _described(
@@ -232,7 +251,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         seed=engine.seed,
         spec=engine.judge.reading,
         accuracy=engine.judge.tolerance.name,
-        environment=environment(isolated=isinstance(engine.judge.backend, IsolatedBackend)) | beside,
+        environment=environment(backend.limits if isinstance(backend, IsolatedBackend) else None) | beside,
         strength=strength_of(engine.budget.name),
         repeat=engine.judge.repeat,
         executed=executed_levels(engine.plans),
@@ -267,8 +286,7 @@ def describe_sweep(
         seed=headers[0].seed,
         spec=setup.reading,
         accuracy=setup.tolerance.name,
-        environment=environment(isolated=setup.limits is not None)
-        | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
+        environment=environment(setup.limits) | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
         repeat=setup.repeat,
     )
 

@@ -12,7 +12,7 @@ from dml_conformance.backends.processes.losses import losses_together
 from dml_conformance.conformance.campaign.driver import CORPUS_BUDGET
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard
 from dml_conformance.conformance.judge.blame import Blame, SettledStream
-from dml_conformance.reports.model.records import Campaign, Ending, Record
+from dml_conformance.reports.model.records import MISSING_WALLS, WALLS, Campaign, Ending, Record, named, walls_of
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.store.results import Store, StoreError
@@ -157,11 +157,18 @@ def _check_cases(shards: Sequence[ShardResults]) -> None:
 
 
 def _merged_campaign(campaigns: Sequence[Campaign]) -> Campaign:
-    """The campaign of the whole; where the machines of the shards differ, the environment names all there are."""
+    """The campaign of the whole; where the machines of the shards differ, the environment names all there are, and the
+    walls that stood on every one."""
     names = dict.fromkeys(name for campaign in campaigns for name in campaign.environment)
     environment = {
         name: ", ".join(dict.fromkeys(campaign.environment.get(name, "unknown") for campaign in campaigns))
         for name in names
     }
+    if WALLS in environment:
+        walls = [walls_of(campaign.environment) for campaign in campaigns]
+        environment[WALLS] = named(wall for wall in walls[0] if all(wall in each for each in walls))
+    if MISSING_WALLS in environment:
+        missing = [campaign.environment.get(MISSING_WALLS) for campaign in campaigns]
+        environment[MISSING_WALLS] = ", ".join(dict.fromkeys(filter(None, missing)))
     started = min(campaign.started for campaign in campaigns)
     return msgspec.structs.replace(campaigns[0], started=started, environment=environment | {"shard": str(WHOLE)})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+import sysconfig
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, wraps
 from pathlib import Path
@@ -13,8 +15,9 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from dml_conformance.backends.processes.child_process import tried
 from dml_conformance.backends.processes.limits import Limits
-from dml_conformance.backends.processes.walls import close_memory
+from dml_conformance.backends.processes.walls import FileWall, adopt_orphans, close_memory
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
     accuracy_option,
@@ -29,7 +32,7 @@ from dml_conformance.conformance.packages.make import PackageFolder
 from dml_conformance.conformance.packages.waivers import Waivers, read_waivers
 from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.reports.model.records import Campaign, Phase
-from dml_conformance.reports.model.release import suite_files
+from dml_conformance.reports.model.release import suite_files, suite_folders
 from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.output.folder import (
     CERTIFICATE,
@@ -38,9 +41,10 @@ from dml_conformance.reports.output.folder import (
     ForeignChangeError,
     OutputFolder,
     digest_of_file,
+    places_of,
 )
 from dml_conformance.reports.output.reports import ReportFolder
-from dml_conformance.reports.store.authentication import Authenticity, own_key
+from dml_conformance.reports.store.authentication import Authenticity, own_key, state_folder
 from dml_conformance.reports.store.results import Store
 from dml_conformance.reports.store.resuming import check_authentic, check_same_campaign
 from dml_conformance.reports.views.certificate import Certificate
@@ -82,6 +86,8 @@ class RunOptions:
             echo(f"What is written now cannot be authenticated later, as no key is kept: {problem}", err=True)
         if self.limits is not None:
             close_memory()
+            if click.get_current_context().obj.owns_process:
+                adopt_orphans()
 
     @property
     def reading(self) -> Reading:
@@ -106,6 +112,7 @@ def run_options(workers_help: str, out_help: str, *, requires_out: bool) -> Call
     def decorate(command: _F) -> _F:
         @wraps(command)
         def with_options(*args: Any, **values: Any) -> Any:
+            values["limits"] = _walled(values["limits"], values["folder"], values.get("sign_key"))
             given = RunOptions(**{field.name: values.pop(field.name) for field in fields(RunOptions)})
             return command(*args, given=given, **values)
 
@@ -126,6 +133,22 @@ def run_options(workers_help: str, out_help: str, *, requires_out: bool) -> Call
         return with_options  # type: ignore[return-value]
 
     return decorate
+
+
+def _walled(limits: Limits | None, folder: Path | None, key: Path | None) -> Limits | None:
+    """The same limits with a wall around files: those that the run writes or signs with, and the suite's own.
+
+    Nor are the interpreter's libraries to be written to, as processes that judge import them.
+    """
+    if limits is None:
+        return None
+    own_key()  # so that the folder of the user's state is there to be covered
+    written = [] if folder is None else places_of(folder)
+    covered = [*written, state_folder(), *([] if key is None else [key.absolute()])]
+    libraries = [entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    read_only = dict.fromkeys(map(str, (*suite_folders(), *libraries, sysconfig.get_path("stdlib"))))
+    wall = FileWall(tuple(map(str, covered)), tuple(read_only))
+    return replace(limits, files=tried(wall))
 
 
 _resume_option = click.option(

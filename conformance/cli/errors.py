@@ -30,9 +30,15 @@ class Exit(IntEnum):
 
 @dataclass
 class CommandState:
-    """What the root command knows, for its subcommands as `context.obj`."""
+    """What the root command knows, for its subcommands as `context.obj`.
+
+    Attributes:
+        debug: whether tracebacks are wanted.
+        owns_process: whether this process is there for the command alone.
+    """
 
     debug: bool = False
+    owns_process: bool = False
 
 
 class Interruption(Exception):

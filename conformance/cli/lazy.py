@@ -63,7 +63,7 @@ class CommandLine(click.Group):
         **extra: Any,
     ) -> Any:
         """As click's, with the exit codes of this program and one line for every error."""
-        state = extra.setdefault("obj", CommandState())
+        state = extra.setdefault("obj", CommandState(owns_process=args is None))
 
         def command() -> Any:
             return super(CommandLine, self).main(args, prog_name, complete_var, standalone_mode=False, **extra)

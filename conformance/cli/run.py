@@ -91,21 +91,23 @@ def run(
     waivers = given.waivers
     setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, tolerance=given.tolerance)
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
-    if devices is not None:
-        setup = dataclasses.replace(setup, places=places_on(backend_names, devices_of(backend_names), devices))
     with ExitStack() as stack:
+        outputs: list[OutputFolder] = []
+        if folder is not None:  # before backends are loaded, which are kept from it
+            places = [folder] if len(backend_names) == 1 else [folder / name for name in _folder_names(backend_names)]
+            outputs = [stack.enter_context(given.output(each)) for each in places]
+        if devices is not None and given.limits is not None:
+            there = devices_of(backend_names, given.limits.files)
+            setup = dataclasses.replace(setup, places=places_on(backend_names, there, devices))
         executor = _executor(setup, given)
         stack.callback(executor.close)
         backends = executor.capabilities()
         readers = [stack.enter_context(open_corpus(path)) for path in corpora]
         headers = [reader.header for reader in readers]
         campaigns = [describe_sweep(capabilities, setup, headers, digests, part) for capabilities in backends]
-        outputs: list[OutputFolder] = []
         if folder is None:
             targets = [SweepTarget(campaign) for campaign in campaigns]
         else:
-            places = [folder] if len(backends) == 1 else [folder / name for name in _folder_names(backend_names)]
-            outputs = [stack.enter_context(given.output(each)) for each in places]
             same = conditions(backend_names, _NOT_OF_THE_RUN) | {"CORPUS": msgspec.to_builtins(headers)}
             targets = [_target(*each, same) for each in zip(campaigns, outputs, strict=True)]
         planned = planned_cases(headers, part)

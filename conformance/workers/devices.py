@@ -7,19 +7,24 @@ from contextlib import closing
 
 from dml_conformance.backends.loading import BackendError, on_device
 from dml_conformance.backends.processes.errors import ProcessLost
+from dml_conformance.backends.processes.walls import FileWall
 from dml_conformance.conformance.workers.process import JudgeProcess
 
 
-def devices_of(backends: Sequence[str]) -> list[tuple[str, ...]]:
+def devices_of(backends: Sequence[str], wall: FileWall | None = None) -> list[tuple[str, ...]]:
     """The devices of each backend, as its class takes them; empty for one that has no choice of them.
 
     They are asked for in a process of its own: to say so a backend runs its code.
+
+    Args:
+        backends: their names.
+        wall: around that process; None = there is none.
 
     Raises:
         BackendError: a backend cannot be had.
         WorkerError: no process can be started.
     """
-    with closing(JudgeProcess()) as process:
+    with closing(JudgeProcess(wall=wall)) as process:
         try:
             return process.devices(backends)
         except ProcessLost as lost:

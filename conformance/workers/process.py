@@ -22,15 +22,13 @@ from dml_conformance.backends.processes.framing import Receiver, send
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.process import Origin, ServerProcess
 from dml_conformance.backends.processes.server import take_place
-from dml_conformance.backends.processes.walls import close_memory
+from dml_conformance.backends.processes.walls import FileWall, adopt_orphans, close_memory
 from dml_conformance.conformance.exchange.corpus import CorpusError
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseMaking, MadeCases, TaskOutcome, Work, WorkOutcome
 from dml_conformance.reports.model.release import changed_file
 
-# Those of a backend are held to by whoever judges on it; that takes the time that all its calls take together.
-_NO_LIMITS = Limits(math.inf)
 _T = TypeVar("_T")
 
 
@@ -56,14 +54,17 @@ class JudgeProcess(ServerProcess):
 
     Args:
         environment: variables, in addition to this process's.
+        wall: is built around it; None = none is.
 
     Raises:
         WorkerError: no process can be started.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, wall: FileWall | None = None) -> None:
+        # A backend's are held to by whoever judges on it; that takes the time that all its calls take together.
+        limits = Limits(math.inf, files=wall)
         try:
-            super().__init__(__name__, limits=_NO_LIMITS, origin=Origin.here(), environment=environment or {})
+            super().__init__(__name__, limits=limits, origin=Origin.here(), environment=environment or {})
         except OSError as error:
             raise WorkerError(f"no worker process can be started: {error}") from error
 
@@ -131,6 +132,7 @@ def main(_: str, harness: int) -> None:
     """
     requests, replies = take_place(harness)
     close_memory()
+    adopt_orphans()
     receiver, server = Receiver(requests), JudgeServer()
     while (received := receiver.receive()) is not None:
         number, content = received

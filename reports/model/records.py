@@ -7,7 +7,7 @@ here knows how results come about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
@@ -44,7 +44,8 @@ class Verdict(StrEnum):
 
 
 LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
-WALLS, NO_WALLS = "walls", "none"  # there too: what kept backends from the processes that judge
+# There too: what kept backends from the processes that judge and their files, and what did not, with the reasons.
+WALLS, MISSING_WALLS, NO_WALLS = "walls", "walls missing", "none"
 # There too, where a run went on from results of which it could not be told who wrote them.
 RESUMED, NOT_AUTHENTICATED = "resumed", "from results of another machine or user, which were not authenticated"
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
@@ -378,7 +379,9 @@ class Campaign(msgspec.Struct, frozen=True):
         spec: what counts as the specification: `documented`, what the pages say, or `observed`, also what the library
             was seen to do where they are silent.
         started: ISO 8601, UTC.
-        environment: Python, NumPy, operating system, processor.
+        environment: Python, NumPy, operating system, processor; `walls`, what stood between the backend's processes and
+            those that judge: some of `memory`, `descendants`, `files`, or `none`; `walls missing`, the others, with the
+            reasons.
         rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
             by another version, says what was tested.
         repeat: how often each case was executed, most of them exactly so often.
@@ -450,6 +453,16 @@ class Ending(msgspec.Struct, frozen=True):
     def now(cls, interrupted: str = "", lost: Iterable[Loss] = ()) -> Ending:
         """An ending at this moment; `interrupted` says why the run is not complete, "" that it is."""
         return cls(utc_now(), not interrupted, interrupted, losses_together(lost))
+
+
+def walls_of(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The walls that stood in a campaign of this environment."""
+    return tuple(wall for wall in environment.get(WALLS, NO_WALLS).split(", ") if wall != NO_WALLS)
+
+
+def named(walls: Iterable[str]) -> str:
+    """The same as an environment has them."""
+    return ", ".join(walls) or NO_WALLS
 
 
 def content_line(item: Campaign | Record | Throughput | Ending) -> bytes:

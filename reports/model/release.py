@@ -33,6 +33,12 @@ def changed_file(known: Mapping[str, str]) -> str:
     return min((name for name in known.keys() | now.keys() if known.get(name) != now.get(name)), default="")
 
 
+def suite_folders() -> list[Path]:
+    """The folders that the package's own files are in."""
+    whole = find_spec("dml_conformance")
+    return [*_folders().values(), *(map(Path, whole.submodule_search_locations or ()) if whole is not None else ())]
+
+
 def _digests() -> dict[str, str]:
     files = [
         (f"{part}/{path.relative_to(folder).as_posix()}", path)

@@ -298,7 +298,7 @@ class OutputFolder:
         self._lock.release(remove=True)
 
     def _sibling(self, purpose: str) -> Path:
-        return self._target.with_name(f".{self._target.name}.{purpose}")
+        return _sibling(self._target, purpose)
 
     def _check(self, *, may_hold_ours: bool | None = None) -> None:
         target = self._target
@@ -325,6 +325,16 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def places_of(path: Path) -> list[Path]:
+    """Where a run whose output folder this is writes to, in the course of it and at its end."""
+    target = Path(os.path.realpath(path))  # which takes a link to itself, too
+    return [target, *(_sibling(target, purpose) for purpose in ("partial", "partial.json", "replaced"))]
+
+
+def _sibling(target: Path, purpose: str) -> Path:
+    return target.with_name(f".{target.name}.{purpose}")
 
 
 _NOTHING_LEFT = "something else has changed the files of this run, whose reports are not left there"

@@ -76,7 +76,9 @@ class Key(NamedTuple):
 def state_folder() -> Path:
     """Where what a user's commands keep lies: below XDG_STATE_HOME or ~/.local/state, on Windows below LOCALAPPDATA."""
     base = Path(os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_STATE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".local" / "state") / "dml-conformance"
+    if not base.is_absolute():
+        base = Path(os.path.expanduser("~/.local/state"))  # noqa: PTH111 - a user may have no home
+    return base / "dml-conformance"
 
 
 @cache
@@ -84,7 +86,7 @@ def own_key() -> Key:
     """The user's key, made where there is none. Call it before a backend is loaded, whose code could be in its way."""
     try:
         return Key(_kept_secret() or _made_secret())
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+    except OSError as error:
         return Key(secrets.token_bytes(KEY_BYTES), str(error))
 
 
@@ -92,7 +94,7 @@ def kept_key() -> Key | None:
     """The user's key; None where there is none that can be used."""
     try:
         secret = _kept_secret()
-    except (OSError, RuntimeError):
+    except OSError:
         return None
     return None if secret is None else Key(secret)
 

@@ -12,7 +12,16 @@ from typing import Any
 import msgspec
 
 from dml_conformance.reports.model.encoded import encodable_campaign
-from dml_conformance.reports.model.records import NO_WALLS, RESUMED, WALLS, Campaign, Ending, Record, Throughput
+from dml_conformance.reports.model.records import (
+    MISSING_WALLS,
+    RESUMED,
+    WALLS,
+    Campaign,
+    Ending,
+    Record,
+    Throughput,
+    walls_of,
+)
 from dml_conformance.reports.store.authentication import Authenticity
 from dml_conformance.reports.store.results import NOTHING, SCHEMA_VERSION, Mark, Store, StoreError
 from dml_conformance.spec.errors import BadInputError
@@ -164,8 +173,10 @@ def check_same_campaign(shown: Path, before: Campaign, now: Campaign) -> None:
     for own in _OWN:
         del one[own], other[own]
     one["environment"].pop(RESUMED, None)
-    if one["environment"].get(WALLS) == NO_WALLS:  # the whole has none then
-        other["environment"][WALLS] = NO_WALLS
+    if set(walls_of(before.environment)) <= set(walls_of(now.environment)):  # the whole has those of its first part
+        for each in (one, other):
+            for name in (WALLS, MISSING_WALLS):
+                each["environment"].pop(name, None)
     check_same(shown, one, other)
 
 

@@ -453,7 +453,9 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         headline: the outcome in a sentence.
         why_incomplete: what the run lacks, a sentence each; empty where it lacks nothing.
         backend: what the backend says of itself.
-        environment: Python, NumPy, operating system, processor.
+        environment: Python, NumPy, operating system, processor; `walls`, what stood between the backend's processes and
+            those that judge: some of `memory`, `descendants`, `files`, or `none`; `walls missing`, the others, with the
+            reasons.
         run: what was asked for, and when it ran.
         counts: cases by verdict.
         executed: where every case of which operators was decided; empty where they were executed at every level.

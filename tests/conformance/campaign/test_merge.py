@@ -12,6 +12,7 @@ import report_data
 from backend_files import write_backend
 from commands import certificate, invoke, without_times
 
+from dml_conformance.conformance.campaign import driver
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import write_corpus
 from dml_conformance.reports.store.results import Store
@@ -77,6 +78,17 @@ def test_shards_give_the_certificate_of_an_undivided_run(folder: Path, kind: str
             assert store.ending.complete
     assert found[0] == found[1]
     assert len(found[0]) == CASES
+
+
+def test_of_the_walls_of_shards_those_of_all_are_the_walls_of_the_whole(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_files = {"walls": "memory, descendants", "walls missing": "files (not here)"}
+    for number, walls in enumerate(({"walls": "memory, descendants, files"}, no_files, no_files), 1):
+        monkeypatch.setattr(driver, "environment", lambda limits, walls=walls: walls)
+        judged(tmp_path, str(number), folder / f"{number}.jsonl", "--backend", "reference")
+    assert invoke("merge", *(tmp_path / str(number) for number in (1, 2, 3)), "--out", tmp_path / "out").exit_code == 0
+    assert certificate(tmp_path / "out")["environment"].items() >= no_files.items()
 
 
 def test_a_shard_that_is_missing_or_there_twice_is_told(folder: Path) -> None:

@@ -18,11 +18,14 @@ import msgspec
 import pytest
 from click.testing import Result
 from commands import invoke, records_of, without_times
+from msgspec.structs import replace
 from places import SUPPORT
 
+from dml_conformance.reports.model.records import Campaign
 from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
 from dml_conformance.reports.output.locking import LockedFile
 from dml_conformance.reports.store.results import Store
+from dml_conformance.reports.store.resuming import ResumeError, check_same_campaign
 from dml_conformance.reports.views.certificate import Certificate
 
 SCOPE = ("--in-process", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", "out")
@@ -347,6 +350,20 @@ def test_only_the_same_run_is_resumed(
     assert f"out: {name} was {was} when the run was interrupted, and is {now}" in told_of
     assert told_of.count("\n") == 1
     assert left_in(ran.here) == [".out.partial", ".out.partial.json"]
+
+
+def test_a_run_is_resumed_behind_no_fewer_walls(runs: Runs) -> None:
+    """And has those of its first part."""
+    with Store(undisturbed(runs, *SOUND)[0].here / "out" / "results.sqlite") as store:
+        campaign = store.campaign
+
+    def walled(walls: str, missing: str) -> Campaign:
+        return replace(campaign, environment={**campaign.environment, "walls": walls, "walls missing": missing})
+
+    few, many = walled("memory", "files (not here)"), walled("memory, files", "descendants (not here)")
+    check_same_campaign(Path("out"), few, many)
+    with pytest.raises(ResumeError, match=r"environment\.walls was memory, files when .* and is memory"):
+        check_same_campaign(Path("out"), many, few)
 
 
 def test_a_backend_that_was_edited_and_another_release_are_another_run(
