@@ -29,6 +29,7 @@ from dml_conformance.conformance.cli.options import (
     levels_option,
     operators_option,
     seed_option,
+    walls_option,
 )
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.conformance.judge.blame import SettledStream
@@ -37,6 +38,7 @@ from dml_conformance.conformance.packages.make import PackageFolder, complete_ar
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed, widest
 from dml_conformance.conformance.packages.toml import read_toml
 from dml_conformance.conformance.workers import Workers
+from dml_conformance.conformance.workers.environment import check_walls, environment
 from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.reports.model.summary import Summary
@@ -49,7 +51,7 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators as all_operators
 
 # Parameters that the results do not depend on, and what makes a signature another one, which is made at the end.
-_NOT_OF_THE_RUN = ("sign_key", "failures_folder")
+_NOT_OF_THE_RUN = ("sign_key", "failures_folder", "required_walls")
 
 # If the command is not told how many processes judge: so many at most, as each takes the memory of a large case, and
 # one for so many operators, as fewer are judged in the time that a process takes to start.
@@ -108,6 +110,7 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
 )
 @file_option("--statement", "statement_file", "STATEMENT.toml", "What the package states of the product.")
 @file_option("--sign-key", "sign_key", "FILE", "Private key that signs the package, as keys new makes it.")
+@walls_option("Judge nothing unless these walls stand between the backend's processes and those that judge.")
 def certify(
     backend_name: str,
     levels: tuple[Level, ...],
@@ -125,6 +128,7 @@ def certify(
     package: bool,
     statement_file: Path | None,
     sign_key: Path | None,
+    required_walls: tuple[str, ...],
 ) -> None:
     """Certify a backend against the specification.
 
@@ -137,6 +141,7 @@ def certify(
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     excluded = {"--cases": cases, "--failures": failures_folder, "--no-throughput": no_throughput or None}
     _check_package_options(package, excluded, {"--statement": statement_file, "--sign-key": sign_key})
+    check_walls(environment(given.limits), required_walls)
     saved = [] if failures_folder is None else read_failures(failures_folder)
     waivers, profile = given.waivers, None if profile_name is None else ClaimsProfile(profile_name)
     with (
@@ -162,6 +167,8 @@ def certify(
         if summary is None:
             held_to = (profile or widest(claims)) if package else None
             reports = _reports(output, backend_name, held_to, statement_file, sign_key, given)
+            if reports.begun.campaign is not None:  # whose walls are those of the whole
+                check_walls(reports.begun.campaign.environment, required_walls)
             summary = _run(engine, reports, given)
             waivers.check_used()
     end({backend_name: (summary, str(folder))}, f"Package: {folder}{SUFFIX}" if package else "")

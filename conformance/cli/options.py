@@ -69,6 +69,15 @@ def _devices(text: str) -> tuple[int, ...]:
     return found
 
 
+def _walls(text: str) -> tuple[str, ...]:
+    from dml_conformance.backends.processes.walls import ALL_WALLS
+
+    found = tuple(wall.strip() for wall in text.split(","))
+    if unknown := [wall for wall in found if wall not in ALL_WALLS]:
+        raise ValueError(f"expected some of {', '.join(ALL_WALLS)}, found {unknown[0]!r}")
+    return found
+
+
 PATH = click.Path(path_type=Path)
 LEVEL = ParsedType("level", later("spec.levels:Level.parse"), _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
 # `GATHER` or `DML_OPERATOR_GATHER`, in any case.
@@ -108,6 +117,18 @@ def seed_option(what: str) -> Callable[[_F], _F]:
 def file_option(flag: str, name: str, metavar: str, help_text: str) -> Callable[[_F], _F]:
     """A file that a command reads or executes on."""
     return click.option(flag, name, type=PATH, metavar=metavar, help=help_text)
+
+
+def walls_option(help_text: str) -> Callable[[_F], _F]:
+    """`--require-walls`, names of walls."""
+    return click.option(
+        "--require-walls",
+        "required_walls",
+        type=ParsedType("walls", _walls),
+        default=(),
+        metavar="memory,descendants,files",
+        help=help_text,
+    )
 
 
 results_argument = click.argument("results", metavar="RESULTS...", nargs=-1, required=True, type=PATH)

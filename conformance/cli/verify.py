@@ -18,6 +18,7 @@ from dml_conformance.conformance.cli.options import (
     format_option,
     isolation_options,
     later,
+    walls_option,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def _day(text: str) -> date:
     metavar="DAY",
     help="Day on which waivers have to hold; without it today (UTC).",
 )
+@walls_option("Walls that must have stood between the backend and what judged it, by the package's account.")
 @isolation_options
 @format_option("text", "json")
 def verify(
@@ -59,6 +61,7 @@ def verify(
     backend_name: str | None,
     rerun_seed: int | None,
     as_of: date | None,
+    required_walls: tuple[str, ...],
     limits: Limits | None,
     format_: str,
 ) -> None:
@@ -86,7 +89,7 @@ def verify(
         rerun = Rerun(share, backend_name, secrets.randbits(64) if rerun_seed is None else rerun_seed, limits)
     with Steps("Verifying", unit="steps") as steps:
         today = as_of or datetime.now(UTC).date()
-        found = verify_package(package, key=key, today=today, rerun=rerun, progress=steps.reach)
+        found = verify_package(package, key=key, today=today, walls=required_walls, rerun=rerun, progress=steps.reach)
     if format_ == "json":
         from dml_conformance.conformance.cli.output import print_json
 

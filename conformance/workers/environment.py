@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 import zlib
+from collections.abc import Collection, Mapping
 from importlib.metadata import version
 
 import numpy as np
@@ -19,10 +20,15 @@ from dml_conformance.backends.processes.walls import (
     adopts_orphans,
     is_memory_closed,
 )
-from dml_conformance.reports.model.records import MISSING_WALLS, WALLS, named
+from dml_conformance.reports.model.records import MISSING_WALLS, WALLS, lacking, named
+from dml_conformance.spec.errors import BrokenRunError
 
 # What makes the cases of the search, and what compresses the report's page.
 PYTHON, HYPOTHESIS, ZLIB = "python", "hypothesis", "zlib"
+
+
+class WallError(BrokenRunError):
+    """A wall that is required does not stand."""
 
 
 def environment(limits: Limits | None = None) -> dict[str, str]:
@@ -65,3 +71,9 @@ def _missing_walls(limits: Limits | None) -> dict[str, str]:
     if limits.files is None or limits.files.refused:
         found[FILES] = "none was asked for" if limits.files is None else limits.files.refused
     return found
+
+
+def check_walls(environment: Mapping[str, str], required: Collection[str]) -> None:
+    """Raise WallError where a wall that is required is not in an environment."""
+    if problem := lacking(environment, required):
+        raise WallError(f"--require-walls: {problem}")

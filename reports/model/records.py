@@ -7,7 +7,7 @@ here knows how results come about.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
@@ -458,6 +458,16 @@ class Ending(msgspec.Struct, frozen=True):
 def walls_of(environment: Mapping[str, str]) -> tuple[str, ...]:
     """The walls that stood in a campaign of this environment."""
     return tuple(wall for wall in environment.get(WALLS, NO_WALLS).split(", ") if wall != NO_WALLS)
+
+
+def lacking(environment: Mapping[str, str], required: Collection[str]) -> str:
+    """What walls were required and did not stand, in words; "" where all did."""
+    stood = walls_of(environment)
+    missing = [wall for wall in required if wall not in stood]
+    if not missing:
+        return ""
+    why = environment.get(MISSING_WALLS, "")
+    return f"required {', '.join(missing)}, found {named(stood)}" + (f"; missing: {why!a}" if why else "")
 
 
 def named(walls: Iterable[str]) -> str:

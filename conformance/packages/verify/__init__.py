@@ -7,7 +7,7 @@ when the campaign is one that this release can have run.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date
 from itertools import islice, repeat
 from pathlib import Path
@@ -21,7 +21,7 @@ from dml_conformance.conformance.packages.statements import CaseDigests
 from dml_conformance.conformance.packages.verify import campaign as campaigns
 from dml_conformance.conformance.packages.verify import cases as cases_
 from dml_conformance.conformance.packages.verify import verdicts
-from dml_conformance.conformance.packages.verify.campaign import check_campaign
+from dml_conformance.conformance.packages.verify.campaign import check_campaign, check_walls
 from dml_conformance.conformance.packages.verify.cases import FoundCases, numbered, planned_cases
 from dml_conformance.conformance.packages.verify.documents import check_documents, check_waivers, read_package_waivers
 from dml_conformance.conformance.packages.verify.files import (
@@ -90,6 +90,7 @@ def verify(
     *,
     key: Ed25519PublicKey | None = None,
     today: date,
+    walls: Collection[str] = (),
     rerun: Rerun | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Verification:
@@ -99,6 +100,7 @@ def verify(
         package: a folder, or an archive of one.
         key: that the package has to be signed with; None = any or none.
         today: waivers have to hold on this day.
+        walls: that must have stood.
         rerun: what to execute again; None = nothing.
         progress: is told how many of how many steps are done.
 
@@ -120,7 +122,7 @@ def verify(
         elif is_our_database(snapshot, findings):
             try:
                 with Store(snapshot.folder / RESULTS) as store:
-                    summary = _check_store(store, snapshot, today, rerun, progress, findings)
+                    summary = _check_store(store, snapshot, today, walls, rerun, progress, findings)
             except (StoreError, StreamError, PackageFormError) as error:
                 problem = str(error).replace(f"{snapshot.folder}/", "")
                 findings.add(RECORDS, RESULTS, "", problem)
@@ -140,11 +142,13 @@ def _check_store(
     store: Store,
     snapshot: Snapshot,
     today: date,
+    walls: Collection[str],
     rerun: Rerun | None,
     progress: Callable[[int, int], None],
     findings: Findings,
 ) -> Summary | None:
     claims = check_campaign(store.campaign, store.ending, findings)
+    check_walls(store.campaign, walls, findings)
     findings.end(campaigns.CHECK, f"of release {store.campaign.suite_version!a}, budget {store.campaign.budget!a}")
     if claims is None:
         return None

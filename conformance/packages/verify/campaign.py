@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.plan import executed_levels, planned
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.model.records import Campaign, Ending, describe_rules
+from dml_conformance.reports.model.records import Campaign, Ending, describe_rules, lacking
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.levels import Level
@@ -65,6 +66,12 @@ def check_campaign(campaign: Campaign, ending: Ending | None, findings: Findings
         if (executed := executed_levels(plans)) != campaign.executed:
             wrong("executed", executed, campaign.executed)
     return claims if findings.total == before else None
+
+
+def check_walls(campaign: Campaign, required: Collection[str], findings: Findings) -> None:
+    """Whether the walls that are required stood, as the campaign has it."""
+    if problem := lacking(campaign.environment, required):
+        findings.add(CHECK, RESULTS, "campaign.environment.walls", problem)
 
 
 def _levels(campaign: Campaign) -> list[Level]:

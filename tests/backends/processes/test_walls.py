@@ -221,6 +221,15 @@ def test_where_mounts_are_refused_all_else_stands(tmp_path: Path) -> None:
     assert (found["walls"], found["walls missing"]) == ("memory, descendants", f"files ({REFUSED})")
 
 
+def test_a_wall_that_is_required_and_missing_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    required = ("--backend", write_backend(tmp_path, TOUCHES), "--require-walls", "memory,files")
+    said = certified(tmp_path / "out", NO_MOUNTS, *SCOPE, *required, code=3).stderr
+    missing = f"required files, found memory, descendants; missing: 'files ({REFUSED})'"
+    assert said == f"dml-conformance: --require-walls: {missing}\n"
+    assert not (tmp_path / "touched").exists()
+    assert not list(tmp_path.glob("*out*"))
+
+
 def test_a_process_that_has_other_children_ends_none_of_them(tmp_path: Path) -> None:
     program = f"import subprocess; child = subprocess.Popen(['sleep', '60'])\ntry: {PROGRAM}\nfinally: child.kill()"
     found = environment_of(tmp_path / "out", program, "--backend", write_backend(tmp_path, "pass"))

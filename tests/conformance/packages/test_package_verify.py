@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import pytest
 import zstandard
-from commands import records_of
+from commands import invoke, records_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
@@ -399,6 +399,25 @@ def test_phases_and_searches_in_another_order_are_found(forged: Forged) -> None:
 
     assert "a case of phase examples after one of sweep" in forged(lambda records: [*records[1:], records[0]])
     assert "search: case number 1: out of order" in forged(swap)
+
+
+def test_a_wall_that_is_required_and_did_not_stand_is_found(honest: Path, tmp_path: Path) -> None:
+    assert "required memory, files, found none; missing: 'memory (the backend is" in refusal(
+        honest, walls=("memory", "files")
+    )
+    stood = by_another(**{"walls": "memory, files", "walls missing": "descendants (only Linux has it)"})
+    package = forge(honest, tmp_path / "package", campaign=stood)
+    sound(package, walls=("files",))
+    result = invoke("verify", package, "--require-walls", "files,descendants")
+    assert result.exit_code == 1
+    assert (
+        "campaign: results.sqlite: campaign.environment.walls: required descendants, found memory, files; "
+        "missing: 'descendants (only Linux has it)'\n"
+    ) in result.stdout
+    assert (
+        "expected some of memory, descendants, files, found 'moat'"
+        in invoke("verify", package, "--require-walls", "files,moat").stderr
+    )
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
