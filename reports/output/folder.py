@@ -136,6 +136,8 @@ class OutputFolder:
                 raise
 
     def _open(self, resume: bool) -> None:
+        if self.folder.is_symlink():
+            raise OutputError(f"{self.folder}: is a link, which no run makes; look who made it, and remove it")
         said = self._lock.read()
         # Without a word in it, the lock is that of a run that was killed before it touched anything.
         was_committed = not self.folder.exists() and said != _STARTING

@@ -218,6 +218,16 @@ def test_a_place_without_permission_is_refused_before_the_run(
         OutputFolder(tmp_path / "out")
 
 
+def test_a_link_in_the_place_of_the_hidden_folder_is_refused_and_what_it_leads_to_is_left(tmp_path: Path) -> None:
+    write_run(tmp_path / "real")
+    (tmp_path / ".out.partial").symlink_to(tmp_path / "real")
+    (tmp_path / ".out.partial.json").write_text("{}")
+    for how in ({"resume": True}, {"replace": True}):
+        with pytest.raises(OutputError, match=r"\.out\.partial: is a link, which no run makes"):
+            OutputFolder(tmp_path / "out", **how)
+    assert names(tmp_path / "real") == sorted(ALL)
+
+
 def test_a_link_to_a_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
