@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,18 +22,20 @@ from dml_conformance.backends.base import Binding, OutOfMemory
 from dml_conformance.backends.reference import (
     LargeExpectation,
     ReferenceBackend,
+    expected_in_turns,
     expected_output,
     expected_parts,
     parts,
 )
 from dml_conformance.backends.reference.layout import as_numbers
-from dml_conformance.backends.reference.operators import cut_of, pooling
+from dml_conformance.backends.reference.operators import cut_of, pooling, resample
 from dml_conformance.backends.reference.parts import CutRows
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.compare import RECORDED
 from dml_conformance.conformance.judge.judge import REPEAT, Judge, Pending, case_memory
 from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation
@@ -40,7 +43,9 @@ from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import inputs, outputs
 from dml_conformance.spec.registry import operator, operators
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies import scale
 from dml_conformance.strategies.cases import numbered_case
+from dml_conformance.strategies.scale import Reach, scale_cases
 from dml_conformance.strategies.values import OVERLAPPING, materialize
 
 LEVEL = Level.L6_4
@@ -140,6 +145,32 @@ def test_indices_of_windows_are_the_same_part_by_part(name: str, monkeypatch: py
             is_open = open_of(part)
             assert is_open.tolist() == open_of(whole[key]).tolist()
             assert part.values[~is_open].tolist() == whole[key].values[~is_open].tolist(), case.origin
+
+
+LENGTH = 2**21 + 67
+MOST_BYTES = 56  # for each element of the largest tensor; 2^24 of 64 bytes each are 1 GiB
+LARGE_ALONG = {
+    "NONZERO_COORDINATES": f"output/1x3x{LENGTH // 3}",
+}
+
+
+@pytest.mark.parametrize("name", LARGE_ALONG)
+def test_what_is_expected_of_large_cases_takes_little_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the cases of scale are, an eighth as large; parts and blocks likewise."""
+    monkeypatch.setattr(scale, "AXES", {**scale.AXES, Reach.BITS_24: (LENGTH,)})
+    monkeypatch.setattr(scale, "OUTPUTS", {**scale.OUTPUTS, Reach.BITS_24: ((2, (1, 3, LENGTH // 3)),)})
+    for module in (parts, resample):
+        for of in {"PART_ELEMENTS", "MOST_AT_ONCE", "BLOCK_ELEMENTS"}.intersection(vars(module)):
+            monkeypatch.setattr(module, of, getattr(module, of) // 8)
+    case = next(case for case in scale_cases(name, LEVEL, Reach.BITS_24) if case.origin.endswith(LARGE_ALONG[name]))
+    read = {key: Binding(content, 0, content.size) for key, content in materialize(case).items()}
+    tracemalloc.start()
+    try:
+        list(map(list, (each.parts() for each in expected_in_turns(case.desc, read, DIRECTML, 0).values())))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < MOST_BYTES * LENGTH
 
 
 def records(backend: Any, cases: Iterator[Case]) -> list[Record]:

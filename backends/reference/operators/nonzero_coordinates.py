@@ -6,7 +6,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.backends.reference.operators._order import is_tiny, magnitudes
-from dml_conformance.spec.expectation import Expectation, nans
+from dml_conformance.spec.expectation import PART_ELEMENTS, Expectation, nans
 from dml_conformance.spec.structures import NonzeroCoordinates
 
 
@@ -19,16 +19,18 @@ def nonzero_coordinates(desc: NonzeroCoordinates, arrays: Arrays) -> dict[str, E
     values = magnitudes(source) if data_type.is_float else source
     is_open = (nans(source, data_type) | is_tiny(source, data_type)) & (values != 0)
     is_open = is_open if data_type.is_float else np.zeros(source.shape, np.bool_)
-    rows = np.argwhere(values)
+    places = np.flatnonzero(values)
     open_at = np.flatnonzero(is_open)
-    known = np.count_nonzero(values.reshape(-1)[: open_at[0]]) if open_at.size else len(rows)
+    known = np.searchsorted(places, open_at[0]) if open_at.size else len(places)
 
     sizes = desc.output_coordinates_tensor.sizes
     coordinates = np.zeros(sizes[-2:], "<u4")
-    coordinates[: len(rows)] = rows[:, source.ndim - sizes[-1] :]
+    for start in range(0, len(places), PART_ELEMENTS):  # NumPy makes three arrays of INT64 of all at once
+        part = np.unravel_index(places[start : start + PART_ELEMENTS], source.shape)
+        coordinates[start : start + len(part[0])] = np.stack(part[source.ndim - sizes[-1] :], -1)
     free = np.zeros(coordinates.shape, np.bool_)
     free[known:] = True
-    count = np.full(desc.output_count_tensor.sizes, len(rows), "<u4")
+    count = np.full(desc.output_count_tensor.sizes, len(places), "<u4")
     return {
         "output_count_tensor": Expectation(count, free=np.full(count.shape, True) if open_at.size else None),
         "output_coordinates_tensor": Expectation(
