@@ -150,6 +150,7 @@ def test_indices_of_windows_are_the_same_part_by_part(name: str, monkeypatch: py
 LENGTH = 2**21 + 67
 MOST_BYTES = 56  # for each element of the largest tensor; 2^24 of 64 bytes each are 1 GiB
 LARGE_ALONG = {
+    "FOLD": f"axis/{LENGTH}/last",
     "NONZERO_COORDINATES": f"output/1x3x{LENGTH // 3}",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._windows import known_windows, seeing
+from dml_conformance.backends.reference.parts import Cut, CutRows, Spans
 from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.operators._windows import FIRST
 from dml_conformance.spec.structures import Fold
@@ -71,4 +73,21 @@ def _seen(desc: Fold, place: tuple[int, ...], counts: tuple[int, ...]) -> tuple[
     return (slice(None), slice(None), *steps)
 
 
+def folded_axes(desc: Fold) -> list[int]:
+    """The spatial dimensions of an image along which an element is in other windows than the one in its own place."""
+    image = desc.output_tensor.sizes[FIRST:]
+    every = enumerate(zip(known_windows(desc, desc.window_sizes, len(image)), image, strict=True), FIRST)
+    return [d for d, (of, size) in every if (of.size, of.stride, of.before, of.count(size)) != (1, 1, 0, size)]
+
+
+def cut_image(desc: Fold, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
+    """The windows of a box of the image: all of them along the dimensions where it is not cut."""
+    batch, channels, *places = spans
+    sizes, every = desc.output_tensor.sizes, slice(None)
+    columns = arrays["input_tensor"].reshape(*sizes[:FIRST], -1, *_counts(desc, sizes[FIRST:]))
+    part = columns[(batch, channels, every, *places)]
+    return desc, {"input_tensor": part.reshape(len(part), -1, prod(part.shape[FIRST + 1 :]))}
+
+
 OPERATORS: dict[str, Compute] = {"FOLD": fold, "UNFOLD": unfold}
+CUTS: dict[str, Cut] = {"FOLD": CutRows(folded_axes, cut_image)}
