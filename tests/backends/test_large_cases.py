@@ -151,6 +151,7 @@ LENGTH = 2**21 + 67
 MOST_BYTES = 56  # for each element of the largest tensor; 2^24 of 64 bytes each are 1 GiB
 LARGE_ALONG = {
     "FOLD": f"axis/{LENGTH}/last",
+    "RESAMPLE_GRAD": f"axis/{LENGTH}/last",
     "NONZERO_COORDINATES": f"output/1x3x{LENGTH // 3}",
 }
 

@@ -62,6 +62,13 @@ class Weights(NamedTuple):
         is_own = len(places) == self.size and bool((places == np.arange(self.size)).all())
         return is_own and bool((one == 1).all()) and not weights[:, 1:].any()
 
+    def in_runs(self) -> Weights:
+        """The same, consecutive elements with the same places and weights taken together."""
+        parts: tuple[npt.NDArray[Any], ...] = self[1:6]
+        first = run_starts(parts)
+        places, exact, low, high, near = (part[first] for part in parts)
+        return Weights(self.size, places, exact, low, high, near, np.diff(first, append=len(self.places)))
+
     def spread(self, numbers: Floats, weights: Floats, d: int) -> Floats:
         """The elements times weights, added up at their places along a dimension."""
         if self.is_identity(weights):
@@ -98,15 +105,8 @@ def added(numbers: Floats, lengths: Places, axis: int) -> Floats:
 
 
 def joined(blocks: Sequence[Weights]) -> Weights:
-    """The weights of elements that follow each other, block by block, the same ones in a block taken together."""
-    rows, lengths = [], []
-    for block in blocks:
-        parts: tuple[npt.NDArray[Any], ...] = block[1:6]
-        first = run_starts(parts)
-        rows.append([part[first] for part in parts])
-        lengths.append(np.diff(first, append=len(block.places)))
-    places, exact, low, high, near = map(np.concatenate, zip(*rows, strict=True))
-    together = np.concatenate(lengths)
+    """The weights of elements that follow each other, of blocks in which the same ones are taken together."""
+    places, exact, low, high, near, together = map(np.concatenate, zip(*(block[1:] for block in blocks), strict=True))
     return Weights(blocks[0].size, places, exact, low, high, near, None if (together == 1).all() else together)
 
 

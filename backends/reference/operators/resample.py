@@ -256,12 +256,13 @@ def _weights(
             return None
         ends = [to_left / scale - of_input + way * error for way in (-1, 0, 1)]
         if not is_nearest(desc):
-            blocks.append(linear_weights(size, *(np.clip(end, 0.0, size - 1.0) for end in ends)))
+            block = linear_weights(size, *(np.clip(end, 0.0, size - 1.0) for end in ends))
         elif is_down:
             lower = [np.clip(np.ceil(end - 0.5), 0, size - 1).astype(np.int64) for end in ends]
-            blocks.append(nearest_weights(size, *lower))
+            block = nearest_weights(size, *lower)
         else:
-            blocks.append(nearest_weights(size, *(_rounded(desc, end, size) for end in ends)))
+            block = nearest_weights(size, *(_rounded(desc, end, size) for end in ends))
+        blocks.append(block.in_runs())
     return joined(blocks)
 
 
