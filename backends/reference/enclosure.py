@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from math import frexp, inf, prod
 from typing import Any, NamedTuple
 
@@ -203,7 +203,7 @@ class Evaluation:
         high: Array,
         parts: tuple[Array, Array],
         count: Array | int,
-        losses: Losses | None,
+        losses: Callable[[], Losses] | None,
         *,
         products: Array | None = None,
         is_exact: Array | None = None,
@@ -215,23 +215,20 @@ class Evaluation:
             value, low, high: of the exact sum, but for FLOAT64's own rounding.
             parts: how large the sum of the positive terms may be, and that of the negative ones without the sign.
             count: how many terms there are.
-            losses: of its additions; None where nothing is rounded.
+            losses: gives those of its additions, which are not kept; None where nothing is rounded.
             products: how large the sum of the terms' magnitudes may be where they are rounded products.
             is_exact: where all partial sums are numbers of the type.
             maybe_nan: where it may be a NaN besides a number.
         """
         xp = namespace(value)
-        radius = (parts[0] + parts[1]) * (count * UNIT)
         if self.data_type is None or losses is None:
+            radius = (parts[0] + parts[1]) * (count * UNIT)
             return Enclosure(self, value, low - radius, high + radius, maybe_nan)
-        of, tolerance = FORMATS[self.data_type], self.tolerance
-        ulp, terms = self.primitive("add")[1].ulp, 0.0 if products is None else of.epsilon * products
-        most = (losses.total if ulp == NEAREST.ulp else losses.cut) + ulp * terms
-        if losses.root is not None:
-            usual = xp.maximum(tolerance.sum_lambda * losses.root, losses.drift) + 0.5 * terms
-            most = xp.minimum(most, xp.where(xp.asarray(count) > tolerance.sum_lambda + 1, usual, inf))
-        lost = of.subnormal if tolerance.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
-        radius = radius + most * OUTWARD + count * lost
+        of = FORMATS[self.data_type]
+        lost = of.subnormal if self.tolerance.subnormals[self.data_type] is Subnormals.KEPT else 2 * of.normal
+        terms = None if products is None else of.epsilon * products
+        radius = self._lost(xp, losses(), terms, count) * OUTWARD
+        radius = (parts[0] + parts[1]) * (count * UNIT) + radius + count * lost
         if is_exact is not None:
             if low is high and every(is_exact):
                 return Enclosure(self, value, low, high, maybe_nan)
@@ -246,6 +243,19 @@ class Evaluation:
             low, high = xp.where(below, -inf, low), xp.where(above, inf, high)
             maybe_nan = _or(maybe_nan, above & below)
         return Enclosure(self, value, low, high, maybe_nan)
+
+    def _lost(self, xp: Any, losses: Losses, terms: Array | None, count: Array | int) -> Array:
+        """What a sum of `count` terms loses by its additions, and by its terms, whose last places come to `terms`."""
+        ulp = self.primitive("add")[1].ulp
+        worst = losses.total if ulp == NEAREST.ulp else losses.cut
+        if terms is not None:
+            worst = worst + ulp * terms
+        if losses.root is None:
+            return worst
+        usual = xp.maximum(self.tolerance.sum_lambda * losses.root, losses.drift)
+        if terms is not None:
+            usual = usual + 0.5 * terms
+        return xp.minimum(worst, xp.where(xp.asarray(count) > self.tolerance.sum_lambda + 1, usual, inf))
 
 
 # --- enclosures -------------------------------------------------------------------------------------------------------
@@ -533,10 +543,13 @@ class Enclosure:
         is_exact = is_exact & (largest <= FORMATS[data_type].largest)
         if tolerance.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
-        if every(is_exact):
-            lost = Losses(0.0, 0.0)
-        else:
-            lost = losses(lower, upper, xp.maximum(positive, negative), data_type)
+        is_all_exact = every(is_exact)
+
+        def lost() -> Losses:
+            if is_all_exact:
+                return Losses(0.0, 0.0)
+            return losses(lower, upper, xp.maximum(positive, negative), data_type)
+
         return self.evaluation.total(value, low, high, parts, count, lost, is_exact=is_exact, maybe_nan=maybe_nan)
 
     @quiet
@@ -607,15 +620,15 @@ class Enclosure:
         if other.maybe_nan is not None:
             maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
         parts = tuple(at_least((magnitudes + way * value) / 2, 0.0) + radius for way in (1.0, -1.0))
-        losses = None
-        if evaluation.data_type is not None:
-            if some(magnitudes >= FORMATS[evaluation.data_type].largest):
+        losses, data_type = None, evaluation.data_type
+        if data_type is not None:
+            if some(magnitudes >= FORMATS[data_type].largest):
                 # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
                 signs = _products_by_sign(xp, self.value, other.value)
                 ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
                 parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
-            largest, are_few = xp.maximum(*parts), evaluation.are_few(count)
-            losses = sums.of_products(xp, sizes, largest, evaluation.data_type, count, are_few=are_few)
+            are_few = evaluation.are_few(count)
+            losses = partial(sums.of_products, xp, sizes, xp.maximum(*parts), data_type, count, are_few=are_few)
         found = evaluation.total(
             value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
         )

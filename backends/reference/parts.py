@@ -103,6 +103,7 @@ class LargeExpectation:
             return self._part_of_rows(box, self._statistics)
         key, axes, whole = self._output.key, self._together(), self.whole(box)
         if self._latest is None or self._latest[0] != whole:
+            self._latest = None  # before as much is made again
             tensor = msgspec.structs.replace(self._output.tensor, sizes=tuple(span.stop - span.start for span in whole))
             desc, arrays = self._cut(self._desc, whole, self._arrays)
             desc = with_tensors(desc, {key: tensor})
@@ -202,7 +203,7 @@ def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, tolerance
     elif callable(found):
         found = found(tolerance)
     if isinstance(found, Enclosure):
-        found = found.expectation(tensor.data_type)
+        found = _of_enclosure(found, tensor.data_type)
     if isinstance(found, Expectation):
         return found._replace(values=as_bits(found.values, tensor))
     return Expectation(as_bits(found, tensor))
@@ -215,6 +216,14 @@ def _in_parts(formula: Formula, tolerance: Tolerance, reach: float) -> Expectati
     if prod(shape) <= most or formula.of_every_value() is not None:
         return formula.expectation(tolerance, reach)
     return joined(shape, ((box, formula.cut(box).expectation(tolerance, reach)) for box in boxes(shape, most)))
+
+
+def _of_enclosure(found: Enclosure, data_type: DataType) -> Expectation:
+    """What is right of an output of a type that holds these numbers, part by part likewise."""
+    if prod(found.shape) <= PART_ELEMENTS:
+        return found.expectation(data_type)
+    parts = ((box, found[box].expectation(data_type)) for box in boxes(found.shape, PART_ELEMENTS))
+    return joined(found.shape, parts)
 
 
 def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> Expectation:
@@ -231,6 +240,7 @@ def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> 
                 if name not in found:
                     found[name] = np.full(shape, name == "within.counted", array.dtype)
                 found[name][box] = array
+        del part, members, array  # before the next part is made
     within = None
     if (where := found.pop("where", None)) is not None:
         arrays = {name: found.pop(f"within.{name}", None) for name in Within._fields if name != "where"}

@@ -22,10 +22,6 @@ def cumulative_product(x: Enclosure, axis: int) -> Enclosure:
     loses a part of its result, or where that is no normal number as much as there is of these. What is lost so is
     multiplied by what is before the run, and by what is after. Where a run overflows, infinity is right too.
     """
-    evaluation, data_type = x.evaluation, x.evaluation.data_type
-    assert data_type is not None
-    of, multiply = FORMATS[data_type], evaluation.primitive("multiply")[1]
-    steps = np.reshape(np.arange(x.shape[axis]), [-1 if d == axis else 1 for d in range(len(x.shape))])
 
     def any_(mask: Array) -> Array:
         return np.logical_or.accumulate(mask, axis=axis)
@@ -37,16 +33,8 @@ def cumulative_product(x: Enclosure, axis: int) -> Enclosure:
     size = np.abs(np.cumprod(numbers, axis=axis))
     size = np.where(has_infinity, np.inf, np.where(has_zero, 0.0, size))
 
-    most, least = _runs(np.nan_to_num(np.log2(np.abs(numbers)), nan=0.0, posinf=FAR, neginf=-FAR), axis)
-    is_over = most >= np.log2(of.beyond) - NEAR
-    is_under = (least <= np.log2(of.normal) + NEAR) & (steps > 0)
     vanishes = any_((x.low <= 0) & (x.high >= 0))
-
-    part = steps * (multiply.ulp * of.epsilon + UNIT)
-    lost = of.subnormal if evaluation.tolerance.subnormals[data_type] is Subnormals.KEPT else 2 * of.normal
-    is_exact = np.cumsum(_digits(numbers), axis=axis) <= 1 - np.log2(of.epsilon)
-    radius = np.where(is_exact, 0.0, size * part * (1.0 + part))
-    radius = radius + np.where(is_under, steps * lost * np.exp2(np.minimum(2.0 * most, FAR)), 0.0)
+    radius, is_over, is_under = _lost(x, size, axis)
     bottom = np.where(np.isinf(size) & (has_infinity | ~is_under), np.inf, np.fmax(size - radius, 0.0))
     bottom = np.where(vanishes & ~has_infinity, 0.0, bottom)
     top = np.where(is_over, np.inf, size + radius)
@@ -56,7 +44,24 @@ def cumulative_product(x: Enclosure, axis: int) -> Enclosure:
     low = np.where(is_none, np.nan, np.where(sign > 0, bottom, -top))
     high = np.where(is_none, np.nan, np.where(sign > 0, top, -bottom))
     maybe_nan = ~is_none & is_over & (vanishes | is_under)
-    return Enclosure(evaluation, value, low, high, maybe_nan if maybe_nan.any() else None)
+    return Enclosure(x.evaluation, value, low, high, maybe_nan if maybe_nan.any() else None)
+
+
+def _lost(x: Enclosure, size: Array, axis: int) -> tuple[Array, Array, Array]:
+    """How far products of such a size may be off, and where a run may overflow, or be no normal number."""
+    evaluation, data_type = x.evaluation, x.evaluation.data_type
+    assert data_type is not None
+    of, multiply = FORMATS[data_type], evaluation.primitive("multiply")[1]
+    steps = np.reshape(np.arange(x.shape[axis]), [-1 if d == axis else 1 for d in range(len(x.shape))])
+    most, least = _runs(np.nan_to_num(np.log2(np.abs(x.value)), nan=0.0, posinf=FAR, neginf=-FAR), axis)
+    is_over = most >= np.log2(of.beyond) - NEAR
+    is_under = (least <= np.log2(of.normal) + NEAR) & (steps > 0)
+    part = steps * (multiply.ulp * of.epsilon + UNIT)
+    lost = of.subnormal if evaluation.tolerance.subnormals[data_type] is Subnormals.KEPT else 2 * of.normal
+    is_exact = np.cumsum(_digits(x.value), axis=axis) <= 1 - np.log2(of.epsilon)
+    radius = np.where(is_exact, 0.0, size * part * (1.0 + part))
+    radius = radius + np.where(is_under, steps * lost * np.exp2(np.minimum(2.0 * most, FAR)), 0.0)
+    return radius, is_over, is_under
 
 
 def _runs(exponents: Array, axis: int) -> tuple[Array, Array]:

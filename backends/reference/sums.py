@@ -79,8 +79,9 @@ def of_prefixes(
 ) -> Losses:
     """Of sums of the first `count` terms, the positive or negative ones of which come to `largest`."""
     unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
+    drift = _drift(xp, value, unit, along)
     total = (count - 1) * unit
-    return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, _drift(xp, value, unit, along))
+    return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, drift)
 
 
 def of_products(
@@ -107,7 +108,9 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
     has_negative = some(is_negative)
     for part in (1.0, 0.5, 0.25):
         quantum = part * unit
-        error = xp.round(terms / quantum) * quantum - terms
+        error = xp.round(terms / quantum)
+        error *= quantum
+        error -= terms
         error = xp.where(xp.isfinite(error), error, 0.0)
         if has_negative:
             found = found + xp.abs(along(xp.where(is_negative, error, 0.0)))

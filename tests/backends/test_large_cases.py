@@ -152,7 +152,10 @@ MOST_BYTES = 56  # for each element of the largest tensor; 2^24 of 64 bytes each
 LARGE_ALONG = {
     "FOLD": f"axis/{LENGTH}/last",
     "RESAMPLE_GRAD": f"axis/{LENGTH}/last",
+    "CUMULATIVE_SUMMATION": f"output/1x3x{LENGTH // 3}",
+    "CUMULATIVE_PRODUCT": f"output/1x3x{LENGTH // 3}",
     "NONZERO_COORDINATES": f"output/1x3x{LENGTH // 3}",
+    "ROI_POOLING": f"output/1x3x{LENGTH // 3}",
 }
 
 

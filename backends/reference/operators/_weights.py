@@ -243,7 +243,7 @@ def weighted(
     worst = np.maximum(count - 1, 0) * unit
     losses = Losses(worst, worst / 2, np.full_like(worst, inf), np.full_like(worst, inf))
     products = magnitudes * rounded if rounded else None
-    found = evaluation.total(value, low, high, most, count, losses, products=products, is_exact=is_exact)
+    found = evaluation.total(value, low, high, most, count, lambda: losses, products=products, is_exact=is_exact)
     found = Enclosure(evaluation, found.value, *_with_both_zeros(found.low, found.high), found.maybe_nan)
     return found if is_finite.all() else _with_infinities(found, numbers, applied, is_open)
 

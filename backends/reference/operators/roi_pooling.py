@@ -73,7 +73,7 @@ def roi_pooling(desc: RoiPooling, arrays: Arrays) -> dict[str, Any]:
             image = every[region.image]
             maxima = [_maxima(image, *seen) for seen in region.readings]
             found.append(either(*maxima).reshape(1, *shape))
-        return concatenate(found, 0).opened(is_open).to(data_type)
+        return concatenate(found, 0).opened(is_open)  # numbers of the type, as the input's are
 
     return {"output_tensor": greatest}
 
