@@ -7,10 +7,11 @@ added outward wherever an operation is not exact in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import frexp, inf, prod
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -585,59 +586,10 @@ class Enclosure:
     def __matmul__(self, other: Enclosure) -> Enclosure:
         return self.product(other)
 
-    @quiet
     def product(self, other: Enclosure, term: Enclosure | None = None, stored: DataType | None = None) -> Enclosure:
-        """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
-        arithmetic, 1999): three products of FLOAT64, two where both are known exactly.
-
-        Args:
-            other: the right one.
-            term: one more for each sum, of the product's sizes.
-            stored: the type in which parts of a sum may be kept that is as long as the tolerance says; None for the one
-                that is computed in.
-        """
-        xp, evaluation = self.xp, self.evaluation
+        """The product of matrices, see `product_of`."""
         count = self.shape[-1]
-        sizes = xp.abs(self.value), xp.abs(other.value)
-        value, magnitudes = self.value @ other.value, sizes[0] @ sizes[1]
-        is_exact, maybe_nan = self.is_exact and other.is_exact, None
-        most = magnitudes if is_exact else self._most() @ other._most()
-        if term is not None:
-            count, value, magnitudes = count + 1, value + term.value, magnitudes + xp.abs(term.value)
-            is_exact, most, maybe_nan = is_exact and term.is_exact, most + term._most(), term.maybe_nan
-        low, high, radius = value, value, 0.0
-        if not is_exact:
-            radius = most - magnitudes + most * (2 * count * UNIT)
-            low, high = value - radius, value + radius
-        whole = None
-        if evaluation.data_type is not None and is_exact:
-            few = magnitudes <= 2.0 / FORMATS[evaluation.data_type].epsilon
-            whole = few & self._is_whole(-1) & other._is_whole(-2)
-            if term is not None:
-                whole = whole & (term.value == xp.round(term.value))
-        if self.maybe_nan is not None:
-            maybe_nan = _or(maybe_nan, xp.any(self.maybe_nan, axis=-1, keepdims=True))
-        if other.maybe_nan is not None:
-            maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
-        parts = tuple(at_least((magnitudes + way * value) / 2, 0.0) + radius for way in (1.0, -1.0))
-        losses, data_type = None, evaluation.data_type
-        if data_type is not None:
-            if some(magnitudes >= FORMATS[data_type].largest):
-                # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
-                signs = _products_by_sign(xp, self.value, other.value)
-                ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
-                parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
-            are_few = evaluation.are_few(count)
-            losses = partial(sums.of_products, xp, sizes, xp.maximum(*parts), data_type, count, are_few=are_few)
-        found = evaluation.total(
-            value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan
-        )
-        is_finite = xp.isfinite(most)
-        if not every(is_finite):
-            found = self._beside_infinities(other, term, found, is_finite)
-        if stored is None or stored not in evaluation.tolerance.stored or count <= STORED_FROM:
-            return found
-        return found._of_stored_parts(parts, whole, stored).opened(~is_finite)
+        return product_of(Factors(count, count, lambda _: (self, other)), term, stored)
 
     def _of_stored_parts(self, parts: tuple[Array, Array], is_whole: Array | None, data_type: DataType) -> Enclosure:
         """This sum where parts of it are rounded or cut to a type, and added up then.
@@ -654,32 +606,6 @@ class Enclosure:
             lost = xp.where(is_whole & (most <= 2.0 / of.epsilon), 0.0, lost)
         found = Enclosure(self.evaluation, self.value, self.low - lost, self.high + lost, self.maybe_nan)
         return found.opened((largest * OUTWARD >= of.largest) & (largest * OUTWARD < most))
-
-    def _beside_infinities(
-        self, other: Enclosure, term: Enclosure | None, found: Enclosure, is_finite: Array
-    ) -> Enclosure:
-        """The product where some of its sums are not finite, of what is `found` by its errors."""
-        xp, value = self.xp, found.value
-        # Infinities and NaN are what they are in any order, unless finite products overflow beside them.
-        if self.is_exact and other.is_exact and (term is None or term.is_exact):
-            low, high = value, value
-            finite = [xp.where(xp.isfinite(of.value), xp.abs(of.value), 0.0) for of in (self, other)]
-            data_type = self.evaluation.data_type
-            largest = inf if data_type is None else FORMATS[data_type].largest
-            sizes = finite[0] @ finite[1]
-            if term is not None:
-                sizes = sizes + xp.where(xp.isfinite(term.value), xp.abs(term.value), 0.0)
-            maybe_nan = _or(found.maybe_nan, ~is_finite & (sizes >= largest))
-        else:
-            none = xp.any(xp.isnan(self.low), axis=-1, keepdims=True) | xp.any(
-                xp.isnan(other.low), axis=-2, keepdims=True
-            )
-            if term is not None:
-                none = none | xp.isnan(term.low)
-            low, high = (xp.where(none, xp.nan, way) for way in (-inf, inf))
-            maybe_nan = _or(found.maybe_nan, ~is_finite)
-        low, high = xp.where(is_finite, found.low, low), xp.where(is_finite, found.high, high)
-        return Enclosure(self.evaluation, value, low, high, maybe_nan)
 
     def _is_whole(self, axis: int) -> Array:
         """Whether all along an axis, which stays, of size 1, are whole numbers."""
@@ -874,6 +800,199 @@ def _joined(parts: Sequence[Enclosure], join: Callable[[Any, list[Array]], Array
     return Enclosure(parts[0].evaluation, value, low, high, nan if some(nan) else None)
 
 
+# --- products of matrices ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The matrices that a product is of, or what these are made of: as a whole, or part by part where there is not the
+    memory for that.
+
+    Attributes:
+        count: columns of the left one, and rows of the right one.
+        step: how many of them a part has.
+        part: gives these columns of the left one, and these rows of the right one.
+    """
+
+    count: int
+    step: int
+    part: Callable[[slice], tuple[Any, Any]]
+
+    @classmethod
+    def of(cls, count: int, step: int, part: Callable[[slice], tuple[Any, Any]]) -> Factors:
+        """The same, made once where the whole is one part."""
+        if count > step:
+            return cls(count, step, part)
+        whole = part(slice(0, count))
+        return cls(count, step, lambda _: whole)
+
+    def each(self, change: Callable[[Any, Any], tuple[Any, Any]]) -> Factors:
+        """What becomes of both."""
+        return Factors.of(self.count, self.step, lambda along: change(*self.part(along)))
+
+    def parts(self) -> Iterator[tuple[Any, Any]]:
+        """All parts, in order."""
+        return (self.part(slice(start, start + self.step)) for start in range(0, self.count, self.step))
+
+    def sums(self, of: Callable[[Any, Any], Array]) -> Array:
+        """What comes of the parts, added up; of masks, where any is true."""
+        return reduce(add, (of(*part) for part in self.parts()))
+
+
+class _Products(NamedTuple):
+    """What is known of products that are added up.
+
+    Attributes:
+        evaluation: how they are computed.
+        value: their sums.
+        magnitudes: the sums of how large they are.
+        most: of how large they may be.
+        sizes: of the rows and columns that are multiplied.
+        is_exact: whether all of these are known exactly.
+        is_whole: where all of them are whole numbers; None for nowhere.
+        maybe_nan: where one may be a NaN besides a number; None for nowhere.
+    """
+
+    evaluation: Evaluation
+    value: Array
+    magnitudes: Array
+    most: Array
+    sizes: tuple[sums.Sizes, sums.Sizes]
+    is_exact: bool
+    is_whole: Array | None
+    maybe_nan: Array | None
+
+    @classmethod
+    def of(cls, one: Enclosure, other: Enclosure, start: int, count: int) -> _Products:
+        """Of columns and rows that follow the first `start` of `count`."""
+        xp, maybe_nan = one.xp, None
+        rows, columns = xp.abs(one.value), xp.abs(other.value)
+        sizes = sums.Sizes.of(xp, rows, -1, start, count), sums.Sizes.of(xp, columns, -2, start, count)
+        magnitudes, is_exact = rows @ columns, one.is_exact and other.is_exact
+        most = magnitudes if is_exact else one._most() @ other._most()
+        is_whole = one._is_whole(-1) & other._is_whole(-2) if is_exact else None
+        if one.maybe_nan is not None:
+            maybe_nan = xp.any(one.maybe_nan, axis=-1, keepdims=True)
+        if other.maybe_nan is not None:
+            maybe_nan = _or(maybe_nan, xp.any(other.maybe_nan, axis=-2, keepdims=True))
+        value = one.value @ other.value
+        return cls(one.evaluation, value, magnitudes, most, sizes, is_exact, is_whole, maybe_nan)
+
+    @classmethod
+    def of_all(cls, factors: Factors) -> _Products:
+        """Of all parts of matrices."""
+        start, found = 0, None
+        for one, other in factors.parts():
+            products = cls.of(one, other, start, factors.count)
+            found = products if found is None else found.with_more(products)
+            start += one.shape[-1]
+        assert found is not None
+        return found
+
+    def with_more(self, other: _Products) -> _Products:
+        """These and others that are added to the same sums."""
+        xp = namespace(self.value)
+        whole = None if self.is_whole is None or other.is_whole is None else self.is_whole & other.is_whole
+        sizes = tuple(
+            sums.Sizes(xp.concat([one.some, more.some], axis=axis), one.mean + more.mean)
+            for one, more, axis in zip(self.sizes, other.sizes, (-1, -2), strict=True)
+        )
+        return _Products(
+            self.evaluation,
+            self.value + other.value,
+            self.magnitudes + other.magnitudes,
+            self.most + other.most,
+            (sizes[0], sizes[1]),
+            self.is_exact and other.is_exact,
+            whole,
+            _or(self.maybe_nan, other.maybe_nan),
+        )
+
+
+@quiet
+def product_of(factors: Factors, term: Enclosure | None = None, stored: DataType | None = None) -> Enclosure:
+    """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
+    arithmetic, 1999): three products of FLOAT64, two where both are known exactly.
+
+    Args:
+        factors: the matrices, which are enclosures.
+        term: one more for each sum, of the product's sizes.
+        stored: the type in which parts of a sum may be kept that is as long as the tolerance says; None for the one
+            that is computed in.
+    """
+    evaluation, value, magnitudes, most, sizes, is_exact, whole, maybe_nan = _Products.of_all(factors)
+    xp, data_type, count = namespace(value), evaluation.data_type, factors.count
+    if term is not None:
+        count, value, magnitudes = count + 1, value + term.value, magnitudes + xp.abs(term.value)
+        is_exact, most, maybe_nan = is_exact and term.is_exact, most + term._most(), _or(term.maybe_nan, maybe_nan)
+    low, high, radius = value, value, 0.0
+    if not is_exact:
+        radius = most - magnitudes + most * (2 * count * UNIT)
+        low, high = value - radius, value + radius
+    if data_type is None or not is_exact:
+        whole = None
+    elif whole is not None:
+        whole = whole & (magnitudes <= 2.0 / FORMATS[data_type].epsilon)
+        if term is not None:
+            whole = whole & (term.value == xp.round(term.value))
+    parts = tuple(at_least((magnitudes + way * value) / 2, 0.0) + radius for way in (1.0, -1.0))
+    losses = None
+    if data_type is not None:
+        if some(magnitudes >= FORMATS[data_type].largest):
+            # Of two that overflow the lesser is lost in FLOAT64's difference, and makes a NaN.
+            signs = (factors.sums(partial(_products_of_sign, way)) for way in (1.0, -1.0))
+            ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
+            parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
+        are_few = evaluation.are_few(count)
+        losses = partial(sums.of_products, xp, sizes, xp.maximum(*parts), data_type, count, are_few=are_few)
+    found = evaluation.total(value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan)
+    is_finite = xp.isfinite(most)
+    if not every(is_finite):
+        found = _beside_infinities(factors, term, found, is_finite, is_exact)
+    if stored is None or stored not in evaluation.tolerance.stored or count <= STORED_FROM:
+        return found
+    return found._of_stored_parts(parts, whole, stored).opened(~is_finite)
+
+
+def _products_of_sign(way: float, one: Enclosure, other: Enclosure) -> Array:
+    """How large the sums of the positive products of rows and columns are, or of the negative ones without the sign."""
+    rows = [at_least(sign * one.value, 0.0) for sign in (1.0, -1.0)]
+    columns = [at_least(way * sign * other.value, 0.0) for sign in (1.0, -1.0)]
+    return rows[0] @ columns[0] + rows[1] @ columns[1]
+
+
+def _beside_infinities(
+    factors: Factors, term: Enclosure | None, found: Enclosure, is_finite: Array, is_exact: bool
+) -> Enclosure:
+    """The product where some of its sums are not finite, of what is `found` by its errors."""
+    xp, value = found.xp, found.value
+
+    def finite(of: Enclosure) -> Array:
+        return xp.where(xp.isfinite(of.value), xp.abs(of.value), 0.0)
+
+    def has_none(one: Enclosure, other: Enclosure) -> Array:
+        rows, columns = xp.isnan(one.low), xp.isnan(other.low)
+        return xp.any(rows, axis=-1, keepdims=True) | xp.any(columns, axis=-2, keepdims=True)
+
+    # Infinities and NaN are what they are in any order, unless finite products overflow beside them.
+    if is_exact:
+        low, high = value, value
+        data_type = found.evaluation.data_type
+        largest = inf if data_type is None else FORMATS[data_type].largest
+        sizes = factors.sums(lambda one, other: finite(one) @ finite(other))
+        if term is not None:
+            sizes = sizes + finite(term)
+        maybe_nan = _or(found.maybe_nan, ~is_finite & (sizes >= largest))
+    else:
+        none = factors.sums(has_none)
+        if term is not None:
+            none = none | xp.isnan(term.low)
+        low, high = (xp.where(none, xp.nan, way) for way in (-inf, inf))
+        maybe_nan = _or(found.maybe_nan, ~is_finite)
+    low, high = xp.where(is_finite, found.low, low), xp.where(is_finite, found.high, high)
+    return Enclosure(found.evaluation, value, low, high, maybe_nan)
+
+
 # --- arithmetic of FLOAT64, rounded outward ---------------------------------------------------------------------------
 
 
@@ -927,12 +1046,6 @@ def _hull(xp: Any, lows: list[Array], highs: list[Array]) -> tuple[Array, Array]
     """The least and the greatest number of several, -0 before +0; NaN where none is a number."""
     low, high = reduce(xp.fmin, lows), reduce(xp.fmax, highs)
     return zeros(xp, low, high, lows, highs)
-
-
-def _products_by_sign(xp: Any, one: Array, other: Array) -> tuple[Array, Array]:
-    """How large the sums of the positive and of the negative products of rows and columns are, without the sign."""
-    above, below = ([at_least(way * part, 0.0) for part in (one, other)] for way in (1.0, -1.0))
-    return above[0] @ above[1] + below[0] @ below[1], above[0] @ below[1] + below[0] @ above[1]
 
 
 def _finite(xp: Any, numbers: Array, others: Array) -> Array:

@@ -84,16 +84,46 @@ def of_prefixes(
     return Losses(total, total / 2, xp.sqrt(count - 1) * unit / 2, drift)
 
 
+class Sizes(NamedTuple):
+    """What rows, or columns, are like.
+
+    Attributes:
+        some: of some hundred of their elements, which are spread over all, how large they are.
+        mean: of all.
+    """
+
+    some: Array
+    mean: Array
+
+    @classmethod
+    def of(cls, xp: Any, sizes: Array, axis: int, start: int, count: int) -> Sizes:
+        """Of rows, along axis -1, or columns of `count` elements, of which these follow the first `start`; their part
+        of the mean."""
+        step = max(1, count // 64)
+        along = slice(-start % step, None, step)
+        some = sizes[..., along] if axis == -1 else sizes[..., along, :]
+        return cls(some, xp.sum(sizes, axis=axis, keepdims=True) / count)
+
+    def habits(self, xp: Any, axis: int) -> tuple[Array, Array]:
+        """Of each row, or column, whether a size other than 0 stands in it twice, and whether more than one in 16 are
+        nothing beside their mean."""
+        some = xp.sort(self.some, axis=axis)
+        one, next_ = (some[..., :-1], some[..., 1:]) if axis == -1 else (some[..., :-1, :], some[..., 1:, :])
+        repeats = xp.any((one == next_) & (one != 0), axis=axis, keepdims=True)
+        little = (some > 0) & (some < 2.0**-12 * self.mean)
+        return repeats, xp.sum(xp.astype(little, xp.int64), axis=axis, keepdims=True) > some.shape[axis] // 16
+
+
 def of_products(
-    xp: Any, sizes: tuple[Array, Array], largest: Array, data_type: DataType, count: int, *, are_few: bool
+    xp: Any, sizes: tuple[Sizes, Sizes], largest: Array, data_type: DataType, count: int, *, are_few: bool
 ) -> Losses:
-    """Of a product of matrices, whose elements' sizes these are, of whose `count` terms the positive or negative ones
-    come to `largest`."""
+    """Of a product of matrices, whose rows and columns are like this, of whose `count` terms the positive or negative
+    ones come to `largest`."""
     unit = spacing(xp, largest * (1.0 + count * FORMATS[data_type].epsilon), data_type)
     total = (count - 1) * unit
     if are_few:
         return Losses(total, total / 2)
-    (repeats, vanishes), (also, others) = _habits(xp, sizes[0], -1), _habits(xp, sizes[1], -2)
+    (repeats, vanishes), (also, others) = sizes[0].habits(xp, -1), sizes[1].habits(xp, -2)
     drift = xp.where((repeats & also) | vanishes | others, inf, 0.0)
     return Losses(total, total / 2, sqrt(count - 1) * unit / 2, drift)
 
@@ -117,14 +147,3 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
             error = xp.where(is_negative, 0.0, error)
         found = found + xp.abs(along(error))
     return found
-
-
-def _habits(xp: Any, sizes: Array, axis: int) -> tuple[Array, Array]:
-    """Of each row, or column, whether a size other than 0 stands in it twice, and whether more than one in 16 are
-    nothing beside their mean, among some hundred that are spread over it."""
-    step = max(1, sizes.shape[axis] // 64)
-    some = xp.sort(sizes[..., ::step] if axis == -1 else sizes[..., ::step, :], axis=axis)
-    one, next_ = (some[..., :-1], some[..., 1:]) if axis == -1 else (some[..., :-1, :], some[..., 1:, :])
-    repeats = xp.any((one == next_) & (one != 0), axis=axis, keepdims=True)
-    little = (some > 0) & (some < 2.0**-12 * xp.mean(sizes, axis=axis, keepdims=True))
-    return repeats, xp.sum(xp.astype(little, xp.int64), axis=axis, keepdims=True) > some.shape[axis] // 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from legal import Choice, Legal, f
 from mpmath import mpf
 
 from dml_conformance.backends.reference import enclosure, functions
-from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, Factors, product_of
 from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.datatypes import DataType
 
@@ -418,6 +419,54 @@ def test_products_that_overflow_both_ways_may_be_no_number() -> None:
     assert found.nan.all()
     assert found.high == np.inf
     assert not (evaluation.of(large[:, ::2]) @ evaluation.of(small[::2])).nan.any()
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS)
+@pytest.mark.parametrize("special", [(), (math.inf,), (math.inf, -math.inf), (math.nan,), (3e38, 3e38, -3e38), (0.5,)])
+def test_a_product_is_the_same_part_by_part(evaluation: Evaluation, special: tuple[float, ...]) -> None:
+    """Whatever stands in one part alone; all sums here are exact in FLOAT64, in any order."""
+    count, step = 200, 64
+    rising = 1.0 + np.arange(count) / 256
+    rows = np.stack([np.arange(count), rising, rising, np.where(np.arange(count) < step, rising * 2.0**-14, rising)])
+    rows[0, 150 : 150 + len(special)] = special
+    rows[1, 130:] = 3.125  # repeats in a later part
+    rows[2, 129] = rows[2, 66]  # two of those that are looked at, in different parts
+    x = evaluation.of(rows.astype(np.float32))
+    y = evaluation.of(np.stack([np.ones(count), rising], 1).astype(np.float32))
+    off = np.where(np.arange(2 * count).reshape(count, 2) < 300, 0.0, 0.5)  # known exactly in the first parts
+    inexact = Enclosure(evaluation, y.value, y.value - off, y.value + off)
+    maybe_nan = Enclosure(evaluation, y.value, inexact.low, inexact.high, off > 0)
+
+    def parts_of(columns: Enclosure, along: slice) -> tuple[Enclosure, Enclosure]:
+        part = columns[along]
+        is_exact = (part.low == part.high).all()
+        return x[:, along], Enclosure(evaluation, part.value) if is_exact and along.stop < count else part
+
+    for columns, stored in ((y, None), (y, FLOAT16), (inexact, None), (maybe_nan, None), (y.opened(off > 0), None)):
+        whole = x.product(columns, x[:, :2], stored)
+        parts = product_of(Factors.of(count, step, partial(parts_of, columns)), x[:, :2], stored)
+        for name in ("value", "low", "high", "nan"):
+            assert np.array_equal(getattr(whole, name), getattr(parts, name), equal_nan=True), name
+
+
+def test_of_factors_one_part_is_made_at_a_time_and_the_whole_once() -> None:
+    made: list[slice] = []
+
+    def part(along: slice) -> tuple[int, int]:
+        made.append(along)
+        return along.start, along.stop
+
+    doubled = Factors.of(5, 2, part).each(lambda start, stop: (2 * start, 2 * stop))
+    assert made == []
+    parts = doubled.parts()
+    assert (next(parts), made) == ((0, 4), [slice(0, 2)])
+    assert doubled.sums(lambda start, stop: stop - start) == 2 * 6
+    made.clear()
+    whole = Factors.of(5, 5, part)
+    assert [*whole.parts(), *whole.parts(), *whole.each(lambda start, stop: (stop, start)).parts()] == [(0, 5)] * 2 + [
+        (5, 0)
+    ]
+    assert made == [slice(0, 5)]
 
 
 def test_a_fused_step_is_not_rounded() -> None:

@@ -28,7 +28,7 @@ from dml_conformance.backends.reference import (
     parts,
 )
 from dml_conformance.backends.reference.layout import as_numbers
-from dml_conformance.backends.reference.operators import cut_of, pooling, resample
+from dml_conformance.backends.reference.operators import cut_of, matrix_multiply, pooling, resample
 from dml_conformance.backends.reference.parts import CutRows
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
@@ -150,6 +150,8 @@ def test_indices_of_windows_are_the_same_part_by_part(name: str, monkeypatch: py
 LENGTH = 2**21 + 67
 MOST_BYTES = 56  # for each element of the largest tensor; 2^24 of 64 bytes each are 1 GiB
 LARGE_ALONG = {
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": f"axis/{LENGTH}/last",
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": f"axis/{LENGTH}/last",
     "FOLD": f"axis/{LENGTH}/last",
     "RESAMPLE_GRAD": f"axis/{LENGTH}/last",
     "CUMULATIVE_SUMMATION": f"output/1x3x{LENGTH // 3}",
@@ -164,7 +166,7 @@ def test_what_is_expected_of_large_cases_takes_little_memory(name: str, monkeypa
     """As the cases of scale are, an eighth as large; parts and blocks likewise."""
     monkeypatch.setattr(scale, "AXES", {**scale.AXES, Reach.BITS_24: (LENGTH,)})
     monkeypatch.setattr(scale, "OUTPUTS", {**scale.OUTPUTS, Reach.BITS_24: ((2, (1, 3, LENGTH // 3)),)})
-    for module in (parts, resample):
+    for module in (parts, matrix_multiply, resample):
         for of in {"PART_ELEMENTS", "MOST_AT_ONCE", "BLOCK_ELEMENTS"}.intersection(vars(module)):
             monkeypatch.setattr(module, of, getattr(module, of) // 8)
     case = next(case for case in scale_cases(name, LEVEL, Reach.BITS_24) if case.origin.endswith(LARGE_ALONG[name]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import matmul
 from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
+from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, Factors, either, product_of
 from dml_conformance.backends.reference.floats import Array
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._quantized import (
@@ -25,28 +26,30 @@ from dml_conformance.spec.expectation import Expectation, Mask
 from dml_conformance.spec.structures import MatrixMultiply
 
 EXACT = 2.0**53  # below which FLOAT64 has all sums of integers
+MOST_AT_ONCE = 2**20  # elements of a matrix; of more as many columns of A and rows of B are multiplied at a time
 
 
 def multiply_integer(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Expectation]:
     """output[..., m, n] = sum((a[..., m, k] - a_zero_point[m]) * (b[..., k, n] - b_zero_point[n])); open beyond
     INT32"""
-    a, b = _differences(desc, arrays)
-    return {"output_tensor": as_int32(a @ b)}
+    return {"output_tensor": as_int32(_differences(desc, arrays).sums(matmul))}
 
 
 def quantized_multiply(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = clamp(round(sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) / scale)
     + zero_point, least, largest), ties to even"""
-    a, b = _differences(desc, arrays)
+    differences = _differences(desc, arrays)
     scales = [numbers_of(desc, arrays, f"{name}_scale_tensor") for name in ("a", "b", "output")]
     of_a, of_b, scale = map(_beside, scales)
     with np.errstate(all="ignore"):
-        is_open = has_no_quotient((of_a, of_b, of_a * of_b), scale) | has_no_int32(a @ b)
+        is_open = has_no_quotient((of_a, of_b, of_a * of_b), scale) | has_no_int32(differences.sums(matmul))
 
     def expected(tolerance: Tolerance) -> Expectation:
         evaluation = Evaluation(tolerance)
-        x, y, of_x, of_y, by = map(evaluation.of, (a, b, of_a, of_b, scale))
-        found = over_scale(x @ y, (x * of_x) @ (y * of_y), (of_x, of_y), by)
+        of_x, of_y, by = map(evaluation.of, (of_a, of_b, scale))
+        factors = differences.each(lambda a, b: (evaluation.of(a), evaluation.of(b)))
+        scaled = factors.each(lambda x, y: (x * of_x, y * of_y))
+        found = over_scale(product_of(factors), product_of(scaled), (of_x, of_y), by)
         zero_point = _beside(numbers_of(desc, arrays, "output_zero_point_tensor"))
         return quantized(found, zero_point, desc.output_tensor.data_type, is_open)
 
@@ -55,26 +58,24 @@ def quantized_multiply(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
 
 def multiply_to_float(desc: MatrixMultiply, arrays: Arrays) -> dict[str, Any]:
     """output[..., m, n] = sum((a - a_zero_point) * a_scale * (b - b_zero_point) * b_scale) + bias[..., m, n]"""
-    a, b = _differences(desc, arrays)
-    data_type = desc.output_tensor.data_type
+    differences = _differences(desc, arrays)
+    data_type, types = desc.output_tensor.data_type, (desc.a_tensor.data_type, desc.b_tensor.data_type)
     with np.errstate(all="ignore"):
-        sums = a @ b
-        is_open = has_no_int32(sums) | (np.abs(a) @ np.abs(b) >= EXACT)
-        is_open = is_open | _is_beyond(a, desc.a_tensor.data_type).any(-1, keepdims=True)
-        is_open = is_open | _is_beyond(b, desc.b_tensor.data_type).any(-2, keepdims=True)
+        is_open = has_no_int32(differences.sums(matmul))
+        is_open = is_open | (differences.sums(lambda a, b: np.abs(a) @ np.abs(b)) >= EXACT)
+        is_open = is_open | differences.sums(lambda a, b: _has_beyond(a, b, types))
 
     def formula(tolerance: Tolerance) -> Enclosure:
         evaluation = Evaluation(tolerance)
-        x, y = (as_float32(evaluation.of(of)) for of in (a, b))
         of_x, of_y = (
             evaluation.of(_beside(as_numbers(arrays[key], data_type))) for key in ("a_scale_tensor", "b_scale_tensor")
         )
-        factors = [x * of_x, y * of_y]
-        product = x @ y
-        found = either(factors[0] @ factors[1], product * (of_x * of_y), product * of_x * of_y, product * of_y * of_x)
+        factors = differences.each(lambda a, b: (as_float32(evaluation.of(a)), as_float32(evaluation.of(b))))
+        scaled = factors.each(lambda x, y: (x * of_x, y * of_y))
+        product = product_of(factors)
+        found = either(product_of(scaled), product * (of_x * of_y), product * of_x * of_y, product * of_y * of_x)
         if data_type is DataType.FLOAT16:
-            one, other = (factor.to(data_type) for factor in factors)
-            found = either(found, one @ other)
+            found = either(found, product_of(scaled.each(lambda x, y: (x.to(data_type), y.to(data_type)))))
         if "bias_tensor" in arrays:
             found = found + evaluation.of(as_numbers(arrays["bias_tensor"], data_type))
         return found.to(data_type).opened(is_open)
@@ -87,19 +88,30 @@ def _beside(numbers: Array) -> Array:
     return numbers.reshape(numbers.shape[-2:])
 
 
-def _differences(desc: MatrixMultiply, arrays: Arrays) -> tuple[Array, Array]:
-    """A and B less their zero points."""
-    a, b = (
-        numbers_of(desc, arrays, f"{name}_tensor") - _beside(numbers_of(desc, arrays, f"{name}_zero_point_tensor"))
-        for name in ("a", "b")
-    )
-    return a, b
+def _differences(desc: MatrixMultiply, arrays: Arrays) -> Factors:
+    """A and B less their zero points, part by part where they are large."""
+    rows, columns = arrays["a_tensor"], arrays["b_tensor"]
+
+    def part(along: slice) -> tuple[Array, Array]:
+        seen = {**arrays, "a_tensor": rows[..., along], "b_tensor": columns[..., along, :]}
+        a, b = (
+            numbers_of(desc, seen, f"{name}_tensor") - _beside(numbers_of(desc, seen, f"{name}_zero_point_tensor"))
+            for name in ("a", "b")
+        )
+        return a, b
+
+    count = rows.shape[-1]
+    return Factors.of(count, max(1, MOST_AT_ONCE * count // max(rows.size, columns.size)), part)
 
 
-def _is_beyond(differences: Array, data_type: DataType) -> Mask:
-    """Which differences a type of 32 bits does not have; narrower ones are computed in a wider type."""
-    least, most = (data_type.limits or (0, 0)) if data_type.size == 4 else (-np.inf, np.inf)
-    return np.asarray((differences < least) | (differences > most))
+def _has_beyond(a: Array, b: Array, types: tuple[DataType, DataType]) -> Mask:
+    """Of which sums a difference is one that a type of 32 bits does not have; narrower ones are computed in a wider
+    type."""
+    found = []
+    for differences, data_type, axis in zip((a, b), types, (-1, -2), strict=True):
+        least, most = (data_type.limits or (0, 0)) if data_type.size == 4 else (-np.inf, np.inf)
+        found.append(((differences < least) | (differences > most)).any(axis, keepdims=True))
+    return np.asarray(found[0] | found[1])
 
 
 def cut(desc: MatrixMultiply, spans: Spans, arrays: Arrays) -> tuple[Any, Arrays]:
