@@ -249,7 +249,7 @@ def _weights(
     Of halves `is_down` has the lower place.
     """
     blocks = []
-    for start in range(0, count, BLOCK_ELEMENTS):
+    for start in reversed(range(0, count, BLOCK_ELEMENTS)):  # errors are largest in the end
         to_left = np.arange(start, min(start + BLOCK_ELEMENTS, count), dtype=np.float64) - of_output
         error = _error(to_left, scale, of_input)
         if error.max() >= 0.25:
@@ -263,7 +263,7 @@ def _weights(
         else:
             block = nearest_weights(size, *(_rounded(desc, end, size) for end in ends))
         blocks.append(block.in_runs())
-    return joined(blocks)
+    return joined(blocks[::-1])
 
 
 def moved_axes(desc: ResampleGrad) -> list[int]:
