@@ -662,7 +662,7 @@ def expected_results(
 
 
 def _is_in_place_too(pending: Pending) -> bool:
-    """Whether a case is executed in place as well: a small one in four, told by its digest, so that it always is."""
+    """Whether a case is executed in place as well: a small one in two, told by its digest, so that it always is."""
     return pending.needed <= MOST_REBOUND and int(pending.written.digest[:2], 16) % IN_PLACE_OF == 0
 
 

@@ -38,12 +38,12 @@ class Readings(NamedTuple):
     of states, each for as many sequences as a batch has.
 
     Attributes:
-        count: of them.
+        size: how many they are.
         sees_new: of each row whether the peephole of the output gate sees the new cell state.
         clips_cell: of each row whether the cell state is clipped where it is the argument of an activation.
     """
 
-    count: int
+    size: int
     sees_new: Array
     clips_cell: Array
 
@@ -57,13 +57,12 @@ class Readings(NamedTuple):
 
     def repeated(self, of: Enclosure, axis: int) -> Enclosure:
         """What is the same in each of them."""
-        return of if self.count == 1 else concatenate([of] * self.count, axis)
+        return of if self.size == 1 else concatenate([of] * self.size, axis)
 
     def joined(self, of: Enclosure, axis: int) -> Enclosure:
         """What any of them may come to."""
-        size = of.shape[axis] // self.count
-        before = (slice(None),) * axis
-        return reduce(either, (of[(*before, slice(n * size, (n + 1) * size))] for n in range(self.count)))
+        batch, before = of.shape[axis] // self.size, (slice(None),) * axis
+        return reduce(either, (of[(*before, slice(n * batch, (n + 1) * batch))] for n in range(self.size)))
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,7 @@ def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation) -> dict[st
     readings = Readings.of(desc, "peephole_tensor" in arrays, batch)
     x = readings.repeated(numbers["input_tensor"][0], 1)
     ends = np.full((batch, 1), steps) if lengths is None else lengths.reshape(batch, 1).astype(np.int64)
-    ends = np.tile(ends, (readings.count, 1))
+    ends = np.tile(ends, (readings.size, 1))
     initial = [key for key in INITIAL if hasattr(desc, key)]
     of_directions: list[list[Enclosure]] = []
     for n in range(directions(desc)):
