@@ -13,9 +13,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import Field
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, Slot, slots
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.tensor import packed_strides
 
 Bytes = npt.NDArray[np.uint8]
 _T = TypeVar("_T")
@@ -58,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Unsupported(Exception):
-    """Raised by a backend for what it does not claim to do; reported as not-supported, never as a pass."""
+    """Raised by a backend for what it does not do; within its claims a difference, see `Capabilities.scopes`."""
 
 
 # What a backend may raise. SystemExit would end a run in whose process it is, with a code of the backend's choice.
@@ -68,8 +71,114 @@ RAISED = (Exception, SystemExit)
 LONGEST_NAME, MOST_NAMES = 1_000, 1_000
 
 
+class Scope(msgspec.Struct, frozen=True):
+    """What of some operators' descriptors a backend claims; a field that is not given restricts nothing.
+
+    Types may be given as text, `FLOAT32`, in any collection.
+
+    Attributes:
+        operators: names; empty for all that the backend claims.
+        data_types: by field of the descriptor (`InputTensor`), or by `*` for each that has none of its own.
+        ranks: dimension counts that tensors have.
+        most_elements: that a tensor has.
+        strides: whether tensors have strides other than those of packed ones.
+        attributes: by field of the descriptor (`Function`, `FusedActivation`) the values that it has, as JSON has them:
+            names of enumerations, and of the operator in a field that has one. Without one in it a descriptor is
+            claimed.
+        in_place: whether an output is bound to the memory of an input.
+        least_alignment: bytes of `GuaranteedBaseOffsetAlignment` that each tensor states.
+
+    Raises:
+        TypeError: a field is of another type; the message names it, what was expected and what was found.
+    """
+
+    operators: tuple[str, ...] = ()
+    data_types: dict[str, tuple[DataType, ...]] = {}
+    ranks: tuple[int, ...] = ()
+    most_elements: int | None = None
+    strides: bool = True
+    attributes: dict[str, tuple[str | int | float, ...]] = {}
+    in_place: bool = True
+    least_alignment: int = 0
+
+    def __post_init__(self) -> None:
+        whole = int | None if self.most_elements is None else int
+        for field, kind, expected in (
+            ("data_types", dict, "a dict of collections of data types by field"),
+            ("most_elements", whole, "a whole number or None"),
+            ("attributes", dict, "a dict of collections of values by field"),
+            ("strides", bool, "True or False"),
+            ("in_place", bool, "True or False"),
+            ("least_alignment", int, "a whole number of bytes"),
+        ):
+            if not isinstance(value := getattr(self, field), kind):
+                raise _wrong_claim(field, expected, value, "Scope")
+        types = {
+            name: tuple(_each(f"data_types[{name!r}]", given, _data_type, "data types such as 'FLOAT32'", "Scope"))
+            for name, given in self.data_types.items()
+        }
+        values = {
+            name: tuple(_each(f"attributes[{name!r}]", given, _value, "texts or numbers", "Scope"))
+            for name, given in self.attributes.items()
+        }
+        for field, claimed in (
+            ("operators", tuple(_each("operators", self.operators, _text, "names such as 'TILE'", "Scope"))),
+            ("attributes", values),
+            ("ranks", tuple(_each("ranks", self.ranks, _whole, "whole numbers", "Scope"))),
+            ("data_types", types),
+        ):
+            msgspec.structs.force_setattr(self, field, claimed)
+
+    def outside(self, desc: OperatorDesc, *, is_in_place: bool = False) -> str:
+        """What of a descriptor is not in this scope, in words; "" where all of it is, or the operator is none of it.
+
+        Args:
+            desc: valid or not.
+            is_in_place: whether an output is bound to the memory of an input.
+        """
+        if self.operators and desc.operator not in self.operators:
+            return ""
+        if is_in_place and not self.in_place:
+            return "execution in place"
+        for field in type(desc).fields:
+            if field.name in self.attributes:
+                for value in _values(field, desc):
+                    if value not in self.attributes[field.name]:
+                        return f"{field.name} of {value}"
+        return next(filter(None, (self._outside(slot) for slot in slots(desc))), "")
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields that are given."""
+        anything = msgspec.structs.asdict(Scope())
+        every: dict[str, Any] = msgspec.structs.asdict(self)
+        given = {name: value for name, value in every.items() if value != anything[name]}
+        if self.data_types:
+            given["data_types"] = {name: [each.name for each in types] for name, types in self.data_types.items()}
+        if self.attributes:
+            given["attributes"] = {name: list(values) for name, values in self.attributes.items()}
+        for name in given.keys() & {"operators", "ranks"}:
+            given[name] = list(given[name])
+        return given
+
+    def _outside(self, slot: Slot) -> str:
+        tensor = slot.tensor
+        types = self.data_types.get(slot.field.name, self.data_types.get("*"))
+        if types is not None and tensor.data_type not in types:
+            return f"{slot.name} of {tensor.data_type.name}"
+        if self.ranks and len(tensor.sizes) not in self.ranks:
+            return f"{slot.name} of {len(tensor.sizes)} dimensions"
+        if self.most_elements is not None and tensor.element_count > self.most_elements:
+            return f"{slot.name} of {tensor.element_count:,} elements"
+        if not self.strides and tensor.strides is not None and tensor.strides != packed_strides(tensor.sizes):
+            return f"{slot.name} with strides"
+        if tensor.guaranteed_base_offset_alignment < self.least_alignment:
+            return f"{slot.name} with an alignment of {tensor.guaranteed_base_offset_alignment} bytes"
+        return ""
+
+
 class Capabilities(msgspec.Struct, frozen=True):
-    """What a backend says of itself. It is held to these claims and to nothing else.
+    """What a backend says of itself. It is asked for this once, before any case, and it binds: a case within the claims
+    that is declined is a difference, and outside of them nothing is asked.
 
     Levels and categories may also be given as text, `4_1` and `shape`, in any collection. No text has more than
     `LONGEST_NAME` characters, and of versions and operators there are `MOST_NAMES` at most.
@@ -88,6 +197,9 @@ class Capabilities(msgspec.Struct, frozen=True):
             then accepted, and a decision for a lower level is claimed only where it does not depend on that.
         accelerated: whether it executes on a device other than the host's processor, which takes larger tensors to be
             busy, and longer to be warm.
+        scopes: what of the operators' descriptors is claimed, where that is not all: what is in each of them.
+        held_by_structs: whether descriptors reach it in the structs of DirectML.h; what these cannot hold is not
+            claimed.
         paths: where its work is done in one of several ways, which part of it is done in which, and why not in another
             one; what it falls back to stands here.
 
@@ -104,6 +216,8 @@ class Capabilities(msgspec.Struct, frozen=True):
     executes: bool = True
     decides_at: Level | None = None
     accelerated: bool = False
+    scopes: tuple[Scope, ...] = ()
+    held_by_structs: bool = False
     paths: dict[str, str] = {}
 
     def __post_init__(self) -> None:
@@ -118,6 +232,7 @@ class Capabilities(msgspec.Struct, frozen=True):
             ("levels", tuple(_each("levels", self.levels, _level, "feature levels such as Level.L4_1 or '4_1'"))),
             ("operators", tuple(_each("operators", self.operators, _text, "names such as 'TILE'"))),
             ("enforces", frozenset(_each("enforces", self.enforces, Category, f"categories: {_CATEGORIES}"))),
+            ("scopes", tuple(_each("scopes", self.scopes, _scope, "objects of Scope"))),
             ("decides_at", None if own is None else next(_each("decides_at", (own,), _level, "a feature level"))),
         ):
             msgspec.structs.force_setattr(self, field, claimed)
@@ -135,6 +250,8 @@ class Capabilities(msgspec.Struct, frozen=True):
             "executes": self.executes,
             "decides_at": None if self.decides_at is None else self.decides_at.label,
             "accelerated": self.accelerated,
+            "scopes": [scope.as_json() for scope in self.scopes],
+            "held_by_structs": self.held_by_structs,
             "paths": dict(self.paths),
         }
 
@@ -148,6 +265,10 @@ def check_claims(claims: Capabilities) -> None:
         for name, text in texts.items():
             _check_text(f"{field}: a name", name)
             _check_text(f"{field}[{name!r}]", text)
+    _check_count("scopes", claims.scopes)
+    for number, scope in enumerate(claims.scopes):
+        for field in ("operators", "data_types", "ranks", "attributes"):
+            _check_count(f"scopes[{number}].{field}", getattr(scope, field))
     _check_count("operators", claims.operators)
     for number, operator in enumerate(claims.operators):
         _check_text(f"operators[{number}]", operator)
@@ -169,24 +290,58 @@ _PLAIN_CLAIMS: tuple[tuple[str, type, str], ...] = (
     ("versions", dict, "a dict of texts"),
     ("executes", bool, "True or False"),
     ("accelerated", bool, "True or False"),
+    ("held_by_structs", bool, "True or False"),
     ("paths", dict, "a dict of texts"),
 )
 _CATEGORIES = ", ".join(Category)
 
 
-def _each(field: str, values: Any, read: Callable[[Any], _T], expected: str) -> Iterator[_T]:
-    """What a field of `Capabilities` claims, one by one."""
+def _each(
+    field: str, values: Any, read: Callable[[Any], _T], expected: str, kind: str = "Capabilities"
+) -> Iterator[_T]:
+    """What a field of `Capabilities`, or of another kind, claims, one by one."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise _wrong_claim(field, f"a collection of {expected}", values)
+        raise _wrong_claim(field, f"a collection of {expected}", values, kind)
     for value in values:
         try:
             yield read(value)
-        except (ValueError, TypeError):
-            raise _wrong_claim(field, expected, value) from None
+        except (ValueError, TypeError, KeyError):
+            raise _wrong_claim(field, expected, value, kind) from None
 
 
 def _level(value: Any) -> Level:
     return Level.parse(value) if isinstance(value, str) else Level(value)
+
+
+def _data_type(value: Any) -> DataType:
+    return DataType[value] if isinstance(value, str) else DataType(value)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError
+    return value
+
+
+def _value(value: Any) -> str | int | float:
+    if not isinstance(value, str | int | float):
+        raise TypeError
+    return value
+
+
+def _values(field: Field, desc: OperatorDesc) -> Iterator[Any]:
+    """What a field of a descriptor holds, as `Scope.attributes` has it, one by one; nothing where it is empty."""
+    found = getattr(desc, field.attribute)
+    every = found if isinstance(found, tuple) else () if found is None else (found,)
+    if any(isinstance(value, OperatorDesc) for value in every):
+        yield from (value.operator for value in every if value is not None)
+    elif every:
+        told = field.kind.to_json(found)
+        yield from told if isinstance(found, tuple) else (told,)
+
+
+def _scope(value: Any) -> Scope:
+    return value if isinstance(value, Scope) else Scope(**value)
 
 
 def _text(value: Any) -> str:
@@ -195,11 +350,10 @@ def _text(value: Any) -> str:
     return value
 
 
-def _wrong_claim(field: str, expected: str, found: object) -> TypeError:
+def _wrong_claim(field: str, expected: str, found: object, kind: str = "Capabilities") -> TypeError:
     shown = repr(found)
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-    kind = type(found).__name__
-    return TypeError(f"Capabilities.{field}: expected {expected}; found {shown}, of type {kind}")
+    return TypeError(f"{kind}.{field}: expected {expected}; found {shown}, of type {type(found).__name__}")
 
 
 class Backend(Protocol):
@@ -216,7 +370,7 @@ class Backend(Protocol):
         """Decide on a descriptor, as CreateOperator does.
 
         Raises:
-            Unsupported: this operator, level or kind of descriptor is not claimed.
+            Unsupported: it does not answer; a difference, as only what is claimed is asked.
         """
 
     def execute(self, desc: OperatorDesc, level: Level, inputs: Bindings, outputs: Bindings) -> None:
@@ -226,7 +380,8 @@ class Backend(Protocol):
         output's resource outside the output's TotalTensorSizeInBytes.
 
         Raises:
-            Unsupported: it cannot be executed here.
+            Unsupported: it is not executed; a difference likewise.
+            MemoryError: there is not enough memory, which is none where the case is large.
         """
 
 

@@ -34,6 +34,8 @@ DESCRIPTOR_CATEGORIES = frozenset(Category) - {Category.EXECUTION}
 
 # What a backend breaks that refuses a valid descriptor: no telling which of the other rules it has taken too far.
 ACCEPTANCE = "DESCRIPTOR.acceptance"
+# What a backend breaks that declines what its own claims cover.
+CLAIMS = "DESCRIPTOR.claims"
 
 
 class Breach(NamedTuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag, TensorType
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.rules import ACCEPTANCE, Breach, Category, Rule
+from dml_conformance.spec.rules import ACCEPTANCE, CLAIMS, Breach, Category, Rule
 from dml_conformance.spec.sources import (
     BARRIERS_GUIDE,
     BUFFER_BINDING,
@@ -265,6 +265,12 @@ DESCRIPTOR_RULES: tuple[Rule, ...] = (
         ACCEPTANCE,
         Category.ACCEPTANCE,
         "an operator is created from a descriptor that breaks no rule",
+        Source(CREATE_OPERATOR),
+    ),
+    Rule(
+        CLAIMS,
+        Category.ACCEPTANCE,
+        "what a backend's own claims cover is answered: a descriptor is decided on, and a valid one is executed",
         Source(CREATE_OPERATOR),
     ),
 )

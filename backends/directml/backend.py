@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Scope, Unsupported
 from dml_conformance.backends.directml.com import result_name
 from dml_conformance.backends.directml.errors import DirectmlError, LibraryCrash
 from dml_conformance.backends.directml.feature_sets import FEATURE_SETS, FULL, FeatureSet
@@ -91,7 +91,15 @@ class DirectmlBackend:
             enforces=frozenset(DESCRIPTOR_CATEGORIES),
             executes=False,
             decides_at=self._level,
+            scopes=self._scopes(),
+            held_by_structs=True,
         )
+
+    def _scopes(self) -> tuple[Scope, ...]:
+        """All data types, unless the library lacks some on this device."""
+        if not self._lacking:
+            return ()
+        return (Scope(data_types={"*": tuple(each for each in DataType if each not in self._lacking)}),)
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
         """Have the library create the operator, and release it.

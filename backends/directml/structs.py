@@ -65,6 +65,20 @@ SCALAR_CODES = {
 }
 
 
+def beyond_structs(desc: OperatorDesc) -> str:
+    """Why the API's structs cannot hold a descriptor; "" where they can."""
+    try:
+        _measuring_packer().pack(desc)
+    except Unsupported as reason:
+        return str(reason)
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _measuring_packer() -> Packer:
+    return Packer(0)
+
+
 class Packer:
     """Lays descriptors out for one receiver.
 

@@ -16,7 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution, Unsupported
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution
 from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, in_full_precision, versions
@@ -245,9 +245,9 @@ class TorchEagerBackend(_Torch):
 
 
 class TorchKernelsBackend(_Torch):
-    """By kernels alone, however small the work is: to test them, on the CPU in Triton's interpreter.
+    """By kernels, however small the work is: to test them, on the CPU in Triton's interpreter.
 
-    What no kernel takes is not supported, and a kernel that cannot be made is an error: eager torch stands in for none.
+    A kernel that cannot be made is an error. Eager torch does what none takes: other strides, or more dimensions.
 
     Raises:
         ValueError: no kernel can run on the device.
@@ -276,10 +276,5 @@ class TorchKernelsBackend(_Torch):
         return {
             "operators": f"Triton {kernels.version()} kernels{where}",
             "indices and outputs with strides": "copied by PyTorch, before and after",
+            "strides or dimension counts that no kernel takes": "PyTorch",
         }
-
-    def _eager(
-        self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
-    ) -> Work:
-        why = " with such strides, or so many dimensions" if operator.plan is not None else ""
-        raise Unsupported(f"no kernel does {desc.operator}{why}")

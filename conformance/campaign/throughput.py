@@ -25,6 +25,7 @@ from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, in
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
+from dml_conformance.spec.rules import Category
 from dml_conformance.spec.tensor import TensorDesc, braces
 from dml_conformance.spec.tensor_rules import OUTPUT_BOUNDS
 from dml_conformance.strategies.builders import builder
@@ -68,7 +69,7 @@ def measure(
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
-    if not claimed or not capabilities.executes:
+    if not claimed or not capabilities.executes or Category.EXECUTION not in capabilities.enforces:
         return
     level = max(claimed)
     states = _states(judge.backend)

@@ -276,5 +276,5 @@ def end(outcomes: Mapping[str, tuple[Summary, str]], remark: str = "") -> NoRetu
         if folder:
             tell_certificate(summary, Path(folder))
     found = {summary.conformance for summary, _ in outcomes.values()}
-    worst = (Conformance.NOT_CONFORMANT, Conformance.INCOMPLETE, Conformance.CONFORMANT)
+    worst = (Conformance.NOT_CONFORMANT, Conformance.INCOMPLETE, Conformance.NARROWER, Conformance.CONFORMANT)
     raise SystemExit(next(outcome for outcome in worst if outcome in found).exit_code)

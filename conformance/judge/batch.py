@@ -16,7 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dml_conformance.backends.base import RAISED, Backend, Batched, Bindings, Bytes, Execution, takes_batches
+from dml_conformance.backends.base import (
+    RAISED,
+    Backend,
+    Batched,
+    Bindings,
+    Bytes,
+    Execution,
+    Unsupported,
+    takes_batches,
+)
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.judge.accuracy import errors_of
@@ -167,6 +176,8 @@ class BatchJudge:
         assert isinstance(backend, Batched)
         try:
             backend.execute_batch(batch.executions)
+        except Unsupported as error:  # which claims leave open: they are about cases, not about batches
+            return _Failure(Verdict.NOT_SUPPORTED, str(error), lacks_memory=False)
         except RAISED as error:
             return _Failure(*verdict_on(error, "execute_batch"), isinstance(error, MemoryError))
         return None

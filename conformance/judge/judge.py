@@ -12,6 +12,7 @@ import psutil
 from msgspec.structs import replace
 
 from dml_conformance.backends.base import RAISED, Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
+from dml_conformance.backends.directml.structs import beyond_structs
 from dml_conformance.backends.foreign_text import place_of
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
@@ -49,7 +50,7 @@ from dml_conformance.spec.divergences import recognise
 from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, tensor_at, with_tensors
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
-from dml_conformance.spec.rules import ACCEPTANCE, DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.rules import ACCEPTANCE, CLAIMS, Category
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.spec.validator import Outcome, Reading, decide
@@ -83,6 +84,9 @@ ONCE_MORE = 7
 
 TIMED_RUNS = 32  # of a timed case that is judged again; as many as a warm-up has
 FIRST_RUNS, LAST_RUNS = "after the first timed runs", "after the last timed runs"
+
+# How a reason begins where a backend declines; those written for the protocol before claims were binding do.
+DECLINED = "declined what its claims cover (Capabilities.scopes is where a backend says what it does not do)"
 
 IN_PLACE_OF = 2  # Of cases that may be executed in place one in so many is, besides those that are about it.
 MOST_REBOUND = 2**20  # bytes; larger cases that fail are not bound otherwise: smaller ones tell what it is about
@@ -164,8 +168,8 @@ class Pending(NamedTuple):
     def raised(self, error: BaseException, function: str) -> Judgement:
         """The verdict where a function of the backend raised something in place of executing."""
         judged = self.judged(*verdict_on(error, function))
-        if judged.verdict is Verdict.NOT_SUPPORTED:
-            return judged
+        if isinstance(error, Unsupported):
+            return judged._replace(rule=CLAIMS)
         return judged._replace(rule=OUTPUT_BOUNDS if isinstance(error, StrayWrite) else self.rule_of_values)
 
 
@@ -209,6 +213,7 @@ class Judge:
         self._executed = 0
         self.capabilities: Capabilities = backend.capabilities() if claims is None else claims
         self._executes = self.capabilities.executes and Category.EXECUTION in self.capabilities.enforces
+        self._decides = Category.ACCEPTANCE in self.capabilities.enforces
         self._levels = frozenset(self.capabilities.levels)
         self._operators = frozenset(self.capabilities.operators)
 
@@ -267,7 +272,7 @@ class Judge:
             GivenUp: the backend is not asked any more.
         """
         if isinstance(self.backend, IsolatedBackend):
-            claimed = [case for case in cases if case.operator in self._operators and case.level in self._levels]
+            claimed = [case for case in cases if not self._why_not_asked(case.read(self.reading))]
             with self.watch(Part.DECIDE):
                 self.backend.prefetch_decisions([(case.desc, case.level) for case in claimed])
 
@@ -277,18 +282,19 @@ class Judge:
         rule = self._rule(case)
         if rule != case.rule:
             case = replace(case, rule=rule)
-        if case.operator not in self._operators:
-            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"operator {case.operator} is not claimed")
-        if case.level not in self._levels:
-            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=f"level {case.level} is not claimed")
+        if why := self._why_not_asked(case):
+            return Judgement(Verdict.NOT_SUPPORTED, case.rule, reason=why)
         started = time.perf_counter()
         try:
             with self.watch(Part.DECIDE):
                 answer = self.backend.validate(case.desc, case.level)
         except RAISED as error:
             verdict, reason = verdict_on(error, "validate")
-            known = "" if verdict is Verdict.NOT_SUPPORTED else self._known(case, "crash")
-            return Judgement(verdict, case.rule, reason=reason + known)
+            if isinstance(error, Unsupported):
+                if case.outcome is Outcome.UNSPECIFIED:
+                    return Judgement(Verdict.OBSERVED, case.rule, reason=reason)
+                return Judgement(verdict, CLAIMS, reason=reason)
+            return Judgement(verdict, case.rule, reason=reason + self._known(case, "crash"))
         if not isinstance(answer, Answer):
             return Judgement(Verdict.CRASH, case.rule, reason=f"validate returned {answer!r}, not an Answer")
         seconds = time.perf_counter() - started
@@ -305,8 +311,6 @@ class Judge:
         if case.rule and rule_named(case.rule).category not in self.capabilities.enforces:
             reason = f"category {rule_named(case.rule).category} is not claimed"
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
-        if self.capabilities.enforces.isdisjoint(DESCRIPTOR_CATEGORIES):
-            return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, "decisions are not claimed", seconds)
         reason = ""
         if case.data is not None:
             reason = "decided only; " + ("no page says what it computes" if case.broken else "execution is not claimed")
@@ -349,6 +353,8 @@ class Judge:
         """
         case = pending.case
         over = overwritable_input(case) if _is_in_place_too(pending) and self.repeat > 1 else None
+        if any(scope.outside(case.desc, is_in_place=True) for scope in self.capabilities.scopes):
+            return passed
         contents = None if over is None else self.contents(pending)
         if over is None or contents is None or isinstance(contents, Judgement):
             return passed
@@ -598,22 +604,43 @@ class Judge:
             return case.rule or f"{case.operator}.values"
         return case.rule if case.rule and rule_named(case.rule).is_descriptor_rule else ""
 
-    def _judge_invalid(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
-        """A backend that does not claim a category is not held to it, and gets no credit for it either.
+    def _why_not_asked(self, case: Case) -> str:
+        """What of a case the backend does not claim, in words; "" where it is asked."""
+        claims, scopes = self.capabilities, self.capabilities.scopes
+        if case.operator not in self._operators:
+            return f"operator {case.operator} is not claimed"
+        if case.level not in self._levels:
+            return f"level {case.level} is not claimed"
+        if scopes:
+            is_in_place = bool(in_place_input(case))
+            if outside := next(filter(None, (each.outside(case.desc, is_in_place=is_in_place) for each in scopes)), ""):
+                return f"outside of the claims: {outside}"
+        if claims.held_by_structs and (lacking := beyond_structs(case.desc)):
+            return f"outside of the claims: {lacking}"
+        if case.outcome is Outcome.REJECT:
+            return self._why_not_refused(case)
+        if case.outcome is Outcome.ACCEPT and not self._is_executed(case) and not self._decides:
+            return "decisions are not claimed"
+        return ""
 
-        The same goes for a rule that the level asked for has and the level by whose rules the backend decides has not.
+    def _why_not_refused(self, case: Case) -> str:
+        """Why it is not claimed that an invalid descriptor is turned down; "" where it is.
+
+        A backend that does not claim a category is not held to it, and gets no credit for it either. The same goes for
+        a rule that the level asked for has and the level by whose rules the backend decides has not.
         """
-        rule = case.rule
         claimed = [name for name in case.broken if rule_named(name).category in self.capabilities.enforces]
         if not claimed:
-            category = rule_named(rule).category
-            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, f"category {category} is not claimed", seconds)
+            return f"category {rule_named(case.rule or case.broken[0]).category} is not claimed"
         own_level = self.capabilities.decides_at
-        if own_level is not None and case.level < own_level:
-            broken_there = decide(case.desc, own_level, self.reading).rules
-            if not set(claimed) & set(broken_there):
-                reason = f"not claimed: level {own_level}, by whose rules it decides, has no such rule"
-                return Judgement(Verdict.NOT_SUPPORTED, rule, answered, reason, seconds)
+        if own_level is None or case.level >= own_level:
+            return ""
+        is_rule_there = not set(claimed).isdisjoint(decide(case.desc, own_level, self.reading).rules)
+        return "" if is_rule_there else f"not claimed: level {own_level}, by whose rules it decides, has no such rule"
+
+    def _judge_invalid(self, case: Case, answer: Answer, answered: str, seconds: float) -> Judgement:
+        """An invalid descriptor that is claimed to be turned down."""
+        rule = case.rule
         if answer.accepted:
             broken = decide(case.desc, case.level, self.reading).violations
             found = next((f"found {each.where}: {each.found}; " for each in broken if each.rule.id == rule), "")
@@ -626,10 +653,12 @@ class Judge:
 
         What is valid by observation alone was refused by the rule that the pages leave open.
         """
+        words = f": {answer.reason}" if answer.reason else ""
+        if not self._decides:
+            reason = f"{DECLINED} by refusing a valid descriptor{words}"
+            return Judgement(Verdict.FAIL, CLAIMS, answered, reason, seconds)
         rule = case.rule if case.broken else ACCEPTANCE
-        if Category.ACCEPTANCE not in self.capabilities.enforces:
-            return Judgement(Verdict.NOT_SUPPORTED, rule, answered, "decisions are not claimed", seconds)
-        reason = "rejected a valid descriptor" + (f": {answer.reason}" if answer.reason else "")
+        reason = f"rejected a valid descriptor{words}"
         return Judgement(Verdict.FAIL, rule, answered, reason + self._known(case, answered), seconds)
 
     def errors(
@@ -742,7 +771,7 @@ def not_the_first(judged: Judgement, execution: int) -> Judgement:
 def verdict_on(error: BaseException, function: str) -> tuple[Verdict, str]:
     """What it comes to that a function of a backend raised something, and the reason that is given."""
     if isinstance(error, Unsupported):
-        return Verdict.NOT_SUPPORTED, str(error) or "not claimed"
+        return Verdict.FAIL, f"{DECLINED}: {str(error) or 'without a reason'}"
     if isinstance(error, ProcessLost):
         return Verdict.TIMEOUT if error.timed_out else Verdict.CRASH, str(error)
     if isinstance(error, StrayWrite):

@@ -34,7 +34,7 @@ def statement_of(summary: Summary, profile: ClaimsProfile, stated: Stated | None
         certified=[
             Certified(
                 operator=operator,
-                levels=[cell.level for cell in cells if cell.verdict is CellVerdict.CONFORMANT],
+                levels=[cell.level for cell in cells if cell.verdict in (CellVerdict.CONFORMANT, CellVerdict.NARROWER)],
             )
             for operator, cells in groupby(summary.matrix(), key=lambda cell: cell.operator)
         ],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dml_conformance import Answer, Capabilities, Category, Level, Unsupported
+from dml_conformance import Answer, Capabilities, Category, Level, Scope
 from dml_conformance.spec.field_kinds import enumeration
 
 TRANSPOSE = enumeration("DML_MATRIX_TRANSFORM").TRANSPOSE
@@ -19,12 +19,10 @@ class ArithmeticBackend:
     def capabilities(self):
         operators = ("ELEMENT_WISE_EXP", "GEMM")
         claims = frozenset({Category.EXECUTION})
-        return Capabilities("numpy-arithmetic", "host", {"numpy": np.__version__}, tuple(Level), operators, claims)
+        versions, scope = {"numpy": np.__version__}, Scope(attributes={"FusedActivation": tuple(ACTIVATIONS)})
+        return Capabilities("numpy-arithmetic", "host", versions, tuple(Level), operators, claims, scopes=(scope,))
 
     def validate(self, desc, level):
-        activation = getattr(desc, "fused_activation", None)
-        if activation is not None and activation.operator not in ACTIVATIONS:
-            raise Unsupported(f"{activation.operator} is not fused here")
         return Answer(True)
 
     def execute(self, desc, level, inputs, outputs):

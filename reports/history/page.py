@@ -157,6 +157,7 @@ def _run_cell(operator: str, run: HistoryRun) -> CampaignCell | None:
     found = (
         (CellVerdict.NOT_CONFORMANT, counts.failed),
         (CellVerdict.INCOMPLETE, counts[Verdict.ERROR]),
+        (CellVerdict.NARROWER, counts[Verdict.PASS] and counts[Verdict.NOT_SUPPORTED]),
         (CellVerdict.CONFORMANT, counts[Verdict.PASS]),
         (CellVerdict.OBSERVED_ONLY, counts[Verdict.OBSERVED]),
         (CellVerdict.NOT_SUPPORTED, counts.total()),

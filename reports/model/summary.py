@@ -5,12 +5,14 @@ Here is defined what *conformant* means:
 * A backend is **not conformant** if one case failed, crashed or timed out, or if more of its processes were lost
   without a case to blame than are put down to the machine (`MOST_FORGIVEN`).
 * Otherwise the result is **incomplete** if the run did not reach its end, a case ended in a fault of the harness,
-  nothing passed at all, an operator that the backend claims at a level was left without a judged case, the backend
-  claims to execute and declined to in all cases of an operator at a level, or the system's OOM killer ended more than
-  so many processes.
+  nothing passed at all, an operator that the backend claims at a level was left without a judged case, or the
+  system's OOM killer ended more than so many processes.
+* Otherwise it is **conformant within narrower claims** if a case, or more that was asked for, lies outside of what the
+  backend claims.
 * Otherwise it is **conformant**: at least one case passed, and nothing speaks against it.
 
-What is observed, waived or not supported is no evidence either way.
+What is observed, waived or not supported is no evidence either way. What a backend claims binds it: within its claims a
+case that it declines has failed.
 """
 
 from __future__ import annotations
@@ -72,13 +74,14 @@ class Conformance(StrEnum):
     """What a campaign comes to."""
 
     CONFORMANT = "conformant"
+    NARROWER = "conformant within narrower claims"
     NOT_CONFORMANT = "not conformant"
     INCOMPLETE = "incomplete"
 
     @property
     def exit_code(self) -> int:
         """The command line's exit code for it."""
-        return {Conformance.CONFORMANT: 0, Conformance.NOT_CONFORMANT: 1, Conformance.INCOMPLETE: 3}[self]
+        return {Conformance.NOT_CONFORMANT: 1, Conformance.INCOMPLETE: 3}.get(self, 0)
 
 
 class CellVerdict(StrEnum):
@@ -103,6 +106,13 @@ class CellVerdict(StrEnum):
         return verdict
 
     CONFORMANT = "conformant", "✓", "+", "conforms", "at least one case passed, none failed"
+    NARROWER = (
+        "conformant within narrower claims",
+        "◒",
+        "n",
+        "narrower",
+        "likewise, and not all of its cases are claimed",
+    )
     NOT_CONFORMANT = "not conformant", "✗", "X", "differs", "a case failed, crashed or timed out"
     INCOMPLETE = (
         "incomplete",
@@ -558,7 +568,7 @@ class Summary(Consumer):
         if counts[Verdict.ERROR] or not self.is_complete:
             return CellVerdict.INCOMPLETE
         if counts[Verdict.PASS]:
-            return CellVerdict.CONFORMANT
+            return CellVerdict.NARROWER if counts[Verdict.NOT_SUPPORTED] else CellVerdict.CONFORMANT
         if not counts or counts[Verdict.WAIVED]:
             return CellVerdict.INCOMPLETE
         return CellVerdict.OBSERVED_ONLY if counts[Verdict.OBSERVED] else CellVerdict.NOT_SUPPORTED
@@ -599,7 +609,21 @@ class Summary(Consumer):
         """The outcome, as this module's head defines it."""
         if self.failed or self.is_losing:
             return Conformance.NOT_CONFORMANT
-        return Conformance.INCOMPLETE if self.why_incomplete() else Conformance.CONFORMANT
+        if self.why_incomplete():
+            return Conformance.INCOMPLETE
+        return Conformance.NARROWER if self.is_narrower else Conformance.CONFORMANT
+
+    @property
+    def is_narrower(self) -> bool:
+        """Whether the backend's claims leave out some of what was asked for, or some that could have been."""
+        not_claimed = self.not_claimed()
+        left_out = self.left_out or not_claimed.operators or not_claimed.levels or not_claimed.categories
+        return bool(left_out or self.counts[Verdict.NOT_SUPPORTED])
+
+    @property
+    def covered(self) -> int:
+        """Records of cases that the backend's claims cover."""
+        return self.total - self.counts[Verdict.NOT_SUPPORTED]
 
     def why_incomplete(self) -> list[str]:
         """What the run lacks, a sentence each; empty where it lacks nothing."""
@@ -622,11 +646,6 @@ class Summary(Consumer):
             if gaps:
                 places = [(cell.operator, cell.level) for cell in gaps]
                 reasons.append(f"Claimed, but without a judged case: {_some(places)}.")
-            idle = [
-                cell for cell, counts in self.executions().items() if counts.total() == counts[Verdict.NOT_SUPPORTED]
-            ]
-            if idle:
-                reasons.append(f"Execution is claimed, but was declined in every case: {_some(idle)}.")
         return reasons
 
     def headline(self) -> str:

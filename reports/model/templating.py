@@ -38,6 +38,7 @@ def environment(package: str, **options: Any) -> Environment:
         one_line=one_line,
         part_of_bound=part_of_bound,
         ranges=level_ranges,
+        share=lambda part, whole: f"{100 * part // max(1, whole)} %",
         share_of_copy=share_of_copy,
     )
     return found

@@ -58,8 +58,8 @@ Matrix = Sequence[tuple[str, Sequence[tuple[str, Sequence["CampaignCell | None"]
 Tally = Counter[tuple[str, str, Verdict]]  # decisions: expected, answered, what came of it
 _CACHES = list(Caches)
 _SPOKEN = {"accept": "accepted", "reject": "rejected"}
-_CONFORMS, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
-_WORST_FIRST = (_DIFFERS, _UNSURE, _CONFORMS, _OPEN, _NONE)
+_CONFORMS, _NARROWER, _DIFFERS, _UNSURE, _OPEN, _NONE = CellVerdict
+_WORST_FIRST = (_DIFFERS, _UNSURE, _NARROWER, _CONFORMS, _OPEN, _NONE)
 _DECLINED = (Verdict.NOT_SUPPORTED, Verdict.WAIVED)
 
 DIFFERENCE_TITLES = {

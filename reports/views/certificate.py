@@ -93,8 +93,32 @@ class Suite(CertificateEntry, frozen=True, kw_only=True):
     strength: Strength | None = None
 
 
+class ClaimedScope(CertificateEntry, frozen=True, kw_only=True, omit_defaults=True):
+    """What of some operators' descriptors a backend claims; a field that is not there restricts nothing.
+
+    Attributes:
+        operators: that it is about; without them all.
+        data_types: by field of the descriptor, or by `*` for each that has none of its own.
+        ranks: dimension counts that tensors have.
+        most_elements: that a tensor has.
+        strides: false where tensors are packed.
+        attributes: by field the values that it has; without one in it a descriptor is claimed.
+        in_place: false where no output is bound to the memory of an input.
+        least_alignment: bytes of `GuaranteedBaseOffsetAlignment` that each tensor states.
+    """
+
+    operators: list[str] = []
+    data_types: dict[str, list[str]] = {}
+    ranks: list[int] = []
+    most_elements: Count | None = None
+    strides: bool = True
+    attributes: dict[str, list[str | int | float]] = {}
+    in_place: bool = True
+    least_alignment: Count = 0
+
+
 class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
-    """What the backend says of itself; it is held to this and to nothing else.
+    """What the backend says of itself; it is held to all of this and to nothing else.
 
     Attributes:
         name: as on the command line, `torch:cuda:0`.
@@ -106,6 +130,8 @@ class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
         executes: whether it executes at all.
         decides_at: the level by whose rules it decides, whatever level it is asked for; null where it goes by that one.
         accelerated: whether it executes on a device other than the host's processor.
+        scopes: what of the operators' descriptors it claims, where that is not all.
+        held_by_structs: whether it claims only descriptors that the structs of DirectML.h can hold.
         paths: where its work is done in one of several ways, which part of it is done in which.
     """
 
@@ -118,6 +144,8 @@ class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
     executes: bool
     decides_at: LevelLabel | None
     accelerated: bool = False
+    scopes: list[ClaimedScope] = []
+    held_by_structs: bool = False
     paths: dict[str, str] = {}
 
 
@@ -447,7 +475,8 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     Attributes:
         schema: what this document is.
         suite: the suite that ran.
-        outcome: `conformant`: something passed and nothing failed, crashed or timed out; `not conformant`: something
+        outcome: `conformant`: something passed and nothing failed, crashed or timed out; `conformant within narrower
+            claims`: the same, and the backend does not claim all that was asked for; `not conformant`: something
             did, or more processes were lost than are put down to the machine; `incomplete`: neither, because the run is
             cut off, broken or has gaps.
         headline: the outcome in a sentence.

@@ -59,6 +59,7 @@ _ALWAYS = (Verdict.PASS, Verdict.FAIL)  # verdicts that are told though there ar
 
 STYLES = {
     CellVerdict.CONFORMANT: "green",
+    CellVerdict.NARROWER: "cyan",
     CellVerdict.NOT_CONFORMANT: "bold red",
     CellVerdict.INCOMPLETE: "yellow",
     CellVerdict.OBSERVED_ONLY: "blue",
@@ -66,6 +67,7 @@ STYLES = {
 }
 OUTCOME_STYLES = {
     Conformance.CONFORMANT: "bold green",
+    Conformance.NARROWER: "bold cyan",
     Conformance.NOT_CONFORMANT: "bold red",
     Conformance.INCOMPLETE: "bold yellow",
 }

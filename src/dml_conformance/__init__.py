@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Capabilities,
         Execution,
         OutOfMemory,
+        Scope,
         Timed,
         Unsupported,
     )
@@ -39,6 +40,7 @@ __all__ = [
     "Execution",
     "Level",
     "OutOfMemory",
+    "Scope",
     "TensorDesc",
     "Timed",
     "Unsupported",
@@ -48,7 +50,7 @@ __all__ = [
 
 _MODULES = {
     "backends.base": (
-        "Answer", "Backend", "Binding", "Capabilities", "Execution", "OutOfMemory", "Timed", "Unsupported"
+        "Answer", "Backend", "Binding", "Capabilities", "Execution", "OutOfMemory", "Scope", "Timed", "Unsupported"
     ),
     "backends.loading": ("load_backend",),
     "conformance.gate.suite": ("ConformanceSuite",),

@@ -126,11 +126,14 @@ def begun() -> Summary:
     return summary
 
 
+NARROWER = "conformant within narrower claims"  # as the backend makes no promise about memory's layout
+
+
 @pytest.mark.parametrize(
     ("summary", "told"),
     [
         (lambda: report_data.summary_of(report_data.some_faulty()), ("not conformant", report_data.FINISHED, True)),
-        (lambda: report_data.summary_of(report_data.some_sound()), ("conformant", report_data.FINISHED, True)),
+        (lambda: report_data.summary_of(report_data.some_sound()), (NARROWER, report_data.FINISHED, True)),
         (lambda: report_data.summary_of(()), ("incomplete", report_data.FINISHED, True)),
         (begun, ("incomplete", "", False)),
     ],
@@ -213,7 +216,7 @@ def test_the_certificate_says_what_the_records_say(content: Any) -> None:
         assert row["bytes_per_second"] == pytest.approx(measured.useful_bytes / sorted(measured.seconds)[3], 1e-5)
         assert row["fraction_of_copy"] == pytest.approx(row["bytes_per_second"] / row["copy_bytes_per_second"], 1e-5)
     assert content["run"]["seed"] == report_data.campaign().seed
-    assert content["backend"] == report_data.campaign().backend
+    assert content["backend"] == {**report_data.campaign().backend, "scopes": [], "held_by_structs": False}
 
 
 def test_the_same_results_give_the_same_certificate(certificate: Certificate) -> None:

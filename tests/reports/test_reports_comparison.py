@@ -87,10 +87,10 @@ def texts(cells: Iterable[CampaignCell]) -> list[str]:
 
 def test_the_head_has_a_column_for_each_campaign(pair: CampaignReport, page: Page) -> None:
     assert page.all("h1")[0][1] == "good and bad"
-    assert "2 campaigns side by side: 1 conformant, 1 not conformant." in page.text()
+    assert "2 campaigns side by side: 1 conformant within narrower claims, 1 not conformant." in page.text()
     good, bad = (summary.digests for summary in pair.summaries)
     assert {text for _, text in page.all("tr")} >= {
-        "Outcome✓conformant✗not conformant",
+        "Outcome◒conformant within narrower claims✗not conformant",
         "DeviceNVIDIA H100 80GB HBM3NVIDIA H100 80GB HBM3",
         "Specificationas documentedas documented",
         f"Results digest{good.results}{bad.results}",
@@ -555,7 +555,7 @@ def test_files_and_folders_become_one_page_that_is_replaced_when_asked(tmp_path:
     page = tmp_path / "new" / "report.html"
     result = invoke("report", *results, "-o", page)
     assert result.exit_code == 0, result.output
-    outcomes = ["campaign  outcome", "bad       not conformant", "good      conformant"]
+    outcomes = ["campaign  outcome", "bad       not conformant", "good      conformant within narrower claims"]
     assert result.stdout.splitlines() == [*outcomes, f"Report: {page}"]
     assert Page(page.read_text(encoding="utf-8")).all("h1")[0][1] == "bad and good"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.html"]

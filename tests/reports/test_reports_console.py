@@ -47,7 +47,7 @@ def test_the_matrix_has_a_symbol_for_each_cell(faulty: Summary) -> None:
     for operator in faulty.campaign.operators:
         row = next(line for line in lines if line.split()[:1] == [operator])
         assert row.split()[1:] == [cell.verdict.symbol for cell in faulty.matrix() if cell.operator == operator]
-    assert "✓ conformant   ✗ not conformant" in lines
+    assert "✓ conformant   ◒ conformant within narrower claims   ✗ not conformant" in lines
     assert printed(faulty, width=80).splitlines()[1].split() == ["operator", *faulty.campaign.levels]
 
 
@@ -56,9 +56,9 @@ def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None
     reproducing = {"  " + group.smallest.reproduce for group in faulty.failures.values()}
     start = lines.index("GATHER_ELEMENTS")
     verdicts = {cell.level: cell.verdict for cell in faulty.matrix() if cell.operator == "GATHER_ELEMENTS"}
-    assert lines[start + 1 : start + 3] == [
+    assert lines[start + 1 : start + 4] == [
         f"  {told.symbol} {told} {level_ranges([at for at in verdicts if verdicts[at] is told], list(verdicts))}"
-        for told in (CellVerdict.CONFORMANT, CellVerdict.NOT_CONFORMANT)
+        for told in (CellVerdict.CONFORMANT, CellVerdict.NARROWER, CellVerdict.NOT_CONFORMANT)
     ]
     assert all(len(line) <= 50 for line in lines[start : lines.index("", start)])
     assert reproducing <= set(lines)
@@ -127,7 +127,7 @@ def test_colours_are_used_in_a_terminal_and_not_with_no_color(faulty: Summary, m
 def test_a_terminal_without_symbols_gets_letters(faulty: Summary) -> None:
     backend = report_data.backend(name="gerät:☃")
     text = printed(report_data.summary_of(report_data.some_faulty(), backend=backend), encoding="ascii")
-    assert "+ conformant   X not conformant" in text
+    assert "+ conformant   n conformant within narrower claims   X not conformant" in text
     assert r"ger\xe4t:\u2603 differs" in text
 
 

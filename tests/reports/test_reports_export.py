@@ -273,7 +273,7 @@ def test_several_campaigns_are_one_table(results: Path) -> None:
     assert Counter(row["backend"] for row in found) == {report_data.BACKEND: 1500, "b": 900}
     both = call(results, other, "--format", "markdown").output
     heads = [line for line in both.splitlines() if line.startswith("# ")]
-    assert heads == ["# ✗ torch:cuda:0: not conformant", "# ✓ b: conformant"]
+    assert heads == ["# ✗ torch:cuda:0: not conformant", "# ◒ b: conformant within narrower claims"]
     assert call(results, other, "--format", "ctrf").exit_code == 2
 
 

@@ -84,7 +84,7 @@ def begun() -> Summary:
     [
         (
             lambda: report_data.summary_of(report_data.some_sound()),
-            "torch:cuda:0 is conformant",
+            "torch:cuda:0 is conformant within narrower claims",
             ("Nothing. No judged case came out otherwise",),
         ),
         (

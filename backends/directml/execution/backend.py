@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from dml_conformance.backends.base import Bindings, Capabilities, Unsupported
+from dml_conformance.backends.base import Bindings, Capabilities, OutOfMemory
 from dml_conformance.backends.directml import process as without_device
 from dml_conformance.backends.directml.backend import Decider, DirectmlBackend
 from dml_conformance.backends.directml.com import ComError
@@ -71,7 +71,7 @@ class DeviceBackend(DirectmlBackend):
         """Run the operator once on the device.
 
         Raises:
-            Unsupported: the device has no memory for it.
+            OutOfMemory: the device has no memory for it.
             ComError: a library refused.
         """
         self._submit(desc, inputs, outputs, Submission.run)
@@ -101,7 +101,7 @@ class DeviceBackend(DirectmlBackend):
         try:
             return work()
         except DeviceOutOfMemory as error:
-            raise Unsupported(str(error)) from None
+            raise OutOfMemory(str(error)) from None
         except DeviceRemoved as removed:
             _end_process(str(removed))
         except ComError as error:

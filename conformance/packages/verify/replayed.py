@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dml_conformance.backends.base import Answer, Bindings, Capabilities, Unsupported
-from dml_conformance.conformance.judge.judge import Judge
+from dml_conformance.conformance.judge.judge import DECLINED, Judge
 from dml_conformance.reports.model.records import Verdict
 from dml_conformance.spec.accuracy import DIRECTML, Tolerance
 from dml_conformance.spec.levels import Level
@@ -49,11 +49,11 @@ class ReplayedJudge(Judge):
         Args:
             answered: accept, reject, or "" where there was no answer.
             verdict: the record's; tells a crash from what was not claimed where there was no answer.
-            reason: the backend's own words in that case.
+            reason: of the record.
         """
         if answered:
             self._replayed.answer = Answer(accepted=answered == "accept")
-        elif verdict is Verdict.NOT_SUPPORTED:
-            self._replayed.answer = Unsupported(reason)
+        elif reason.startswith(DECLINED):
+            self._replayed.answer = Unsupported(reason.removeprefix(f"{DECLINED}: "))
         else:
             self._replayed.answer = RuntimeError(reason)

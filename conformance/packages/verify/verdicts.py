@@ -37,6 +37,7 @@ from dml_conformance.spec.expectation import Bits, Mask
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import rules
+from dml_conformance.spec.rules import CLAIMS
 from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.strategies.cases import execution_rules
 
@@ -216,7 +217,8 @@ class VerdictCheck:
         if verdict in NOT_CONFORMANT:
             allowed |= {f"{record.operator}.values", STRIDES, IN_PLACE}.intersection(stated)
         if verdict is Verdict.FAIL:
-            allowed |= {OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING} | {f"{record.operator}.accuracy"}.intersection(stated)
+            allowed |= {CLAIMS, OUTPUT_BOUNDS, INPUTS_UNCHANGED, BINDING}
+            allowed |= {f"{record.operator}.accuracy"}.intersection(stated)
         if record.rule not in allowed:
             wrong("rule", expected(pending.rule, record.rule))
         contents = self._judge.contents(pending)

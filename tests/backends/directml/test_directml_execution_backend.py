@@ -16,7 +16,7 @@ from directml_execution_fakes import World
 from directml_fakes import GATHER, tile
 from places import SUPPORT
 
-from dml_conformance.backends.base import Answer, Binding, Timed, Unsupported
+from dml_conformance.backends.base import Answer, Binding, OutOfMemory, Timed, Unsupported
 from dml_conformance.backends.directml import directml_backend
 from dml_conformance.backends.directml.com import HResult
 from dml_conformance.backends.directml.execution import backend as backend_module
@@ -225,7 +225,7 @@ def test_timing(machine: Machine) -> None:
     assert backend.time_execution(GATHER, L, INPUTS, OUTPUTS, 3) == [0.025] * 3
     assert backend.time_copy(500, 2) == [0.025, 0.025]
     machine.world.fails = {"CreateCommittedResource": HResult.E_OUTOFMEMORY}
-    with pytest.raises(Unsupported, match="the device has no memory for a buffer of 500 bytes"):
+    with pytest.raises(OutOfMemory, match="the device has no memory for a buffer of 500 bytes"):
         backend.time_copy(500, 2)
 
 

@@ -122,8 +122,8 @@ few_cheats = pytest.mark.parametrize(
     [
         pytest.param("UndoesThePoison", 1, "not conformant", id="cheats"),
         # Though nothing is wrong with what it decides.
-        ("Declines", 3, "Execution is claimed, but was declined in every case: TILE at 1_0."),
-        ("DeclinesMost", 0, r"Not executed, though execution is claimed: \d{2,} valid cases\."),
+        ("Declines", 1, "DESCRIPTOR.claims"),
+        ("DeclinesMost", 1, "DESCRIPTOR.claims"),
     ],
 )
 def test_it_is_not_certified_and_what_was_declined_is_said(cheat: str, code: int, told: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from five_operators import GatherDesc, TileDesc
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
-from dml_conformance.backends.base import Answer, Binding, Unsupported
+from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend
@@ -31,7 +31,7 @@ from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.registry import rules
-from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
+from dml_conformance.spec.rules import ACCEPTANCE, CLAIMS, DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import make_case
@@ -183,9 +183,7 @@ def test_a_refusal_of_what_is_valid_is_about_acceptance(rule: str, claims: dict[
 def test_acceptance_is_claimed_with_any_decisions_and_not_without() -> None:
     for category in Category:
         record = verdict(ScriptedBackend(validate=rejecting, enforces=frozenset({category})), tile())
-        claimed = category is not Category.EXECUTION
-        assert record.verdict is (Verdict.FAIL if claimed else Verdict.NOT_SUPPORTED)
-        assert claimed or record.reason == "decisions are not claimed"
+        assert (record.verdict, record.rule) == (Verdict.FAIL, CLAIMS if category is Category.EXECUTION else ACCEPTANCE)
 
 
 def test_accepting_an_invalid_descriptor_fails_at_the_rule_that_is_broken() -> None:
@@ -307,14 +305,6 @@ def test_execution_that_is_not_claimed_is_not_tried(claims: dict[str, Any]) -> N
     assert (record.layout, record.pattern, record.index_type) == ("packed", "", "INT32")
     assert record.case == verdict(ReferenceBackend(), gather(0, 1)).case
     assert backend.asked == ["validate"]
-
-
-@pytest.mark.parametrize("message", ["no such kernel", ""])
-@pytest.mark.parametrize("step", ["validate", "execute"])
-def test_unsupported_is_not_a_failure(step: str, message: str) -> None:
-    backend = ScriptedBackend(**{step: raising(Unsupported(message))})
-    record = verdict(backend, tile())
-    assert (record.verdict, record.reason) == (Verdict.NOT_SUPPORTED, message or "not claimed")
 
 
 def deciding_at(level: Level, **more: Any) -> ScriptedBackend:
