@@ -29,6 +29,7 @@ from dml_conformance.backends.base import (
 from dml_conformance.backends.poison import secret_bytes
 from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance.judge.accuracy import errors_of
+from dml_conformance.conformance.judge.comparison_check import comparison_changed, is_checked
 from dml_conformance.conformance.judge.judge import (
     Judge,
     Judgement,
@@ -231,6 +232,7 @@ class BatchJudge:
             for (pending, _), digest, errors in zip(batch.members, digests, batch.errors(), strict=True)
         ]
         if not wrong:
+            batch.check_comparison()
             return passed
         alone = {n: self.judge.execute(batch.members[n].pending) for n in wrong}
         guilty = {n for n, found in alone.items() if found.verdict in NOT_CONFORMANT}
@@ -299,7 +301,26 @@ class _Batch:
     def touched(self) -> list[int]:
         """The cases in whose part of the memory a byte is not as it should be, or may be another: what is left open,
         and padding."""
-        differing = np.flatnonzero(self._found.view(np.uint64) != self._wanted.view(np.uint64)) * 8
+        return self._touched(self._found)
+
+    def check_comparison(self) -> None:
+        """Have what finds these cases look at a copy of the memory in which an output of some cases is wrong.
+
+        Raises:
+            GivenUp: it does not find one of them.
+        """
+        checked = [n for n, (pending, _) in enumerate(self.members) if is_checked(pending.written.digest, 0)]
+        if checked:
+            spoiled = self._found.copy()
+            for n in checked:
+                first = outputs(self.members[n].pending.case.desc)[0]
+                start = self._layouts[n].stretches[first.key].start
+                spoiled[start] = self._wanted[start] ^ 1
+            if not set(checked) <= set(self._touched(spoiled)):
+                raise comparison_changed()
+
+    def _touched(self, found: Bytes) -> list[int]:
+        differing = np.flatnonzero(found.view(np.uint64) != self._wanted.view(np.uint64)) * 8
         if not differing.size:
             return []
         return [int(n) for n in np.unique(np.searchsorted(self._ends, differing, side="right"))]

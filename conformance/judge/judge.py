@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -25,6 +26,7 @@ from dml_conformance.backends.reference import (
 )
 from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
+from dml_conformance.conformance.judge.comparison_check import check_comparison, is_checked
 from dml_conformance.conformance.judge.losses import tally_of
 from dml_conformance.conformance.judge.memory import (
     LARGE_BYTES,
@@ -543,6 +545,9 @@ class Judge:
             read, written: the inputs and outputs by slot, as the backend left them.
             expected: what the outputs have to hold, by slot.
             unwritten: is told of the outputs.
+
+        Raises:
+            GivenUp: what compares was changed.
         """
         case = pending.case
         results = outputs(case.desc)
@@ -572,6 +577,9 @@ class Judge:
                 errors = self.errors(case, written, expected)
                 return passed._replace(verdict=Verdict.FAIL, rule=rule, reason=reason, comparison=found, errors=errors)
             unwritten.look(slot.key, written[slot.key], expected[slot.key])
+        if is_checked(pending.written.digest, pending.needed):
+            for slot in results:
+                check_comparison(partial(_compared, case), written[slot.key], expected[slot.key], sources)
         return passed
 
     def _pending(self, case: Case, answered: str, seconds: float) -> Judgement | Pending:

@@ -368,8 +368,7 @@ class CaseMemory:
             poison = in_turn.get(id(part))
             if poison is None:
                 drawn_before = None if last is None or last.poison is None else last.poison[box]
-                poison = _secret(part.values, drawn_before, tensor.data_type)
-                make_wrong(poison, part, tensor.data_type, allowed(part), drawn_before)
+                poison = wrong_elements(part, tensor.data_type, allowed(part), drawn_before)
                 if is_in_turns(expected):
                     in_turn[id(part)] = poison
             elements[box] = poison
@@ -378,6 +377,15 @@ class CaseMemory:
         is_kept = not expected.boxes if isinstance(expected, Sample) else isinstance(expected, Expectation)
         is_kept |= is_in_turns(expected)
         return self.now(slot, elements.copy() if is_kept else None)
+
+
+def wrong_elements(
+    expected: Expectation, data_type: DataType, allowed: Bits | None = None, last: Bits | None = None
+) -> Bits:
+    """Secret elements none of which is right, as far as others are; arguments as of `make_wrong`."""
+    elements = _secret(expected.values, last, data_type)
+    make_wrong(elements, expected, data_type, allowed, last)
+    return elements
 
 
 def make_wrong(
