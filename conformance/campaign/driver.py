@@ -17,6 +17,7 @@ from dml_conformance.backends.processes.process import end_orphans
 from dml_conformance.backends.processes.walls import adopts_orphans
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.plan import executed_levels
+from dml_conformance.conformance.campaign.recheck import PassedSample
 from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, in_blocks
 from dml_conformance.conformance.exchange.failures import digest_of
@@ -56,7 +57,8 @@ def certify(
     Raises:
         ResumeError: what is begun is damaged, or of another campaign, which the consumer finds out at its start.
     """
-    stream = SettledStream(engine.settled, consumer)
+    passed = PassedSample()
+    stream = SettledStream(engine.settled, consumer, passed)
     stream.start(describe_campaign(engine))
     again = engine.resume(begun.records(), begun.units) if begun is not None else None
     ending = _give_again(stream, begun, again)
@@ -91,7 +93,7 @@ def certify(
         lost = (*reason.lost, *take_losses(backend))
     _end_backends(executor, backend)
     stream.costs(costs)
-    stream.finish(Ending.now(given_up or _why_untrusted(), lost))
+    stream.finish(Ending.now(given_up or _why_untrusted() or passed.why_untrusted(), lost))
 
 
 def _end_backends(executor: Executor, *backends: Backend) -> None:
@@ -179,9 +181,14 @@ def sweep(
         CorpusError: a line is not as it was written.
         ResumeError: as for `certify`.
     """
+    samples = [PassedSample() for _ in targets]
     streams = [
-        FanOut() if target.is_finished else SettledStream(Blame(name, setup.reading, setup.tolerance).settled, consumer)
-        for name, target, consumer in zip(setup.backends, targets, consumers, strict=True)
+        FanOut()
+        if target.is_finished
+        else SettledStream(
+            Blame(name, setup.reading, setup.tolerance).settled, consumer, *([sample] if target.report else [])
+        )
+        for name, target, consumer, sample in zip(setup.backends, targets, consumers, samples, strict=True)
     ]
     for stream, target in zip(streams, targets, strict=True):
         stream.start(target.campaign)
@@ -198,7 +205,7 @@ def sweep(
         given_up = str(reason)
         lost = reason.lost if len(streams) == 1 else ()  # of several it is not known whose they are
     _end_backends(executor)
-    given_up = given_up or _why_untrusted()
+    given_up = given_up or _why_untrusted() or next(filter(None, (sample.why_untrusted() for sample in samples)), "")
     # Before the first of them is finished, so that none has to be judged again then.
     for stream in left:
         stream.mark(ALL)

@@ -226,10 +226,11 @@ class BatchJudge:
         return {n: found for n, found in judged.items() if found.verdict is not Verdict.PASS}
 
     def _judged(self, batch: _Batch, seconds: float, wrong: Mapping[int, Judgement]) -> Sequence[Judgement]:
-        digests = batch.output_digests() if self.judge.digests_outputs else [""] * len(batch.members)
         passed = [
-            pending.judged(Verdict.PASS, seconds=seconds)._replace(output=digest, errors=errors)
-            for (pending, _), digest, errors in zip(batch.members, digests, batch.errors(), strict=True)
+            pending.judged(Verdict.PASS, seconds=seconds)._replace(
+                output=batch.output_digest(n) if self.judge.digests(pending) else "", errors=errors
+            )
+            for n, ((pending, _), errors) in enumerate(zip(batch.members, batch.errors(), strict=True))
         ]
         if not wrong:
             batch.check_comparison()
@@ -325,15 +326,13 @@ class _Batch:
             return []
         return [int(n) for n in np.unique(np.searchsorted(self._ends, differing, side="right"))]
 
-    def output_digests(self) -> list[str]:
-        """Of each case, over what the backend left in its outputs."""
-        return [
-            output_digest(
-                (_elements(self._found, layout.stretches[slot.key], slot.tensor), expected[slot.key].open)
-                for slot in outputs(pending.case.desc)
-            )
-            for (pending, _), layout, expected in zip(self.members, self._layouts, self._expected, strict=True)
-        ]
+    def output_digest(self, n: int) -> str:
+        """Of a case, over what the backend left in its outputs."""
+        layout, expected = self._layouts[n], self._expected[n]
+        return output_digest(
+            (_elements(self._found, layout.stretches[slot.key], slot.tensor), expected[slot.key].open)
+            for slot in outputs(self.members[n].pending.case.desc)
+        )
 
     def judged_alone(self, n: int, judge: Judge, seconds: float) -> Judgement:
         """The verdict on one case by its own part of the memory."""

@@ -53,8 +53,8 @@ def check_comparison(
 def comparison_changed() -> GivenUp:
     """What a run ends with whose comparison takes a wrong output for a right one."""
     return GivenUp(
-        "the judge's own comparison has been changed: it took a wrong output for a right one, so no verdict of this run "
-        "is evidence; judge the backend behind the walls, in a process of its own"
+        "the judge's own comparison has been changed: it took a wrong output for a right one, so no verdict of this "
+        "run is evidence; judge the backend behind the walls, in a process of its own"
     )
 
 

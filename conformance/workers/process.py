@@ -11,7 +11,7 @@ import gc
 import math
 import pickle
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -24,10 +24,13 @@ from dml_conformance.backends.processes.process import Origin, ServerProcess
 from dml_conformance.backends.processes.server import take_place
 from dml_conformance.backends.processes.walls import FileWall, adopt_orphans, close_memory
 from dml_conformance.conformance.exchange.corpus import CorpusError
+from dml_conformance.conformance.judge.recomputed import recomputed_digest
 from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import CaseMaking, MadeCases, TaskOutcome, Work, WorkOutcome
 from dml_conformance.reports.model.release import changed_file
+from dml_conformance.spec.accuracy import TOLERANCES
+from dml_conformance.spec.validator import Reading
 
 _T = TypeVar("_T")
 
@@ -85,6 +88,10 @@ class JudgeProcess(ServerProcess):
         kind: type[WorkOutcome] = MadeCases if isinstance(task, CaseMaking) else TaskOutcome
         return self._answer_of(kind, "judge", task)
 
+    def right_digests(self, cases: Sequence[dict[str, Any]], reading: Reading, tolerance: str) -> list[str]:
+        """The digests of the outputs that small executed cases, as their records have them, are to have."""
+        return self._answer_of(list[str], "right_digests", (cases, reading, tolerance))
+
     def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:
         """The devices of each backend, as its class takes them.
 
@@ -118,6 +125,10 @@ class JudgeServer:
 
     def judge(self, task: Work) -> WorkOutcome:
         return self._executor.judge(task)
+
+    def right_digests(self, asked: tuple[Sequence[dict[str, Any]], Reading, str]) -> list[str]:
+        cases, reading, tolerance = asked
+        return [recomputed_digest(case, reading, TOLERANCES[tolerance]) for case in cases]
 
     def devices(self, backends: Sequence[str]) -> list[tuple[str, ...]]:
         return [devices_of(name) for name in backends]

@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.conformance.judge.accuracy import PossibleErrors
 from dml_conformance.conformance.judge.blame import Blame, is_failed_execution
 from dml_conformance.conformance.judge.compare import wanted_text
-from dml_conformance.conformance.judge.judge import (
-    Judgement,
-    Pending,
-    case_memory,
-    expected_results,
-    reproduce_line,
-)
-from dml_conformance.conformance.judge.output_digest import output_digest
+from dml_conformance.conformance.judge.judge import Judgement, Pending, reproduce_line
+from dml_conformance.conformance.judge.recomputed import Results, recomputed_results, right_digest
 from dml_conformance.conformance.packages.verify.cases import place
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
@@ -33,7 +25,6 @@ from dml_conformance.conformance.packages.waivers import Waivers, waived_reason
 from dml_conformance.reports.model.records import NOT_CONFORMANT, Phase, Record, Verdict
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.case import Case, digest_of
-from dml_conformance.spec.expectation import Bits, Mask
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import rules
@@ -233,19 +224,10 @@ class VerdictCheck:
             if record.differences or record.difference_count:
                 wrong("differences", f"expected none of a case that came to {verdict}")
             return
-        read = case_memory(pending.case, pending.placement).put_inputs(contents)
-        bound = {key: memory.binding for key, memory in read.items()}
-        results = expected_results(pending, bound, self._judge.tolerance)
+        results = recomputed_results(pending, contents, self._judge.tolerance)
         self.computed += 1
         possible = PossibleErrors()
-
-        def elements() -> Iterator[tuple[Bits, Mask | None]]:
-            for slot in outputs(pending.case.desc):
-                for _, part in results[slot.key].parts():
-                    possible.add(part, slot.tensor.data_type)
-                    yield part.values, part.open
-
-        digest = output_digest(elements())
+        digest = right_digest(pending.case, results, possible.add)
         if verdict is Verdict.PASS:
             if record.output != digest:
                 wrong("output", f"a pass, but not what the case computes: {expected(digest, record.output)}")
@@ -262,7 +244,7 @@ class VerdictCheck:
         self,
         record: Record,
         pending: Pending,
-        results: Mapping[str, Expectation | LargeExpectation],
+        results: Results,
         digest: str,
         wrong: Any,
     ) -> None:

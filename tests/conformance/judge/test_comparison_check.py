@@ -72,9 +72,9 @@ def test_a_judge_that_compares_goes_on(operator: str, monkeypatch: pytest.Monkey
 def test_a_judge_that_does_not_compare_is_found(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge_module, "compare", lambda *_: EQUAL)
     judge = Judge(ScriptedBackend(execute=lambda *_: None), "mine", repeat=1)
+    records = (judge.record(case, Phase.SWEEP) for case in sweep(operator, 60))
     with pytest.raises(GivenUp, match=TOLD):
-        for case in sweep(operator, 60):
-            judge.record(case, Phase.SWEEP)
+        list(records)
 
 
 @pytest.mark.usefixtures("always")
