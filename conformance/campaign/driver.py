@@ -18,6 +18,7 @@ from dml_conformance.backends.processes.walls import adopts_orphans
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.plan import executed_levels
 from dml_conformance.conformance.campaign.recheck import PassedSample
+from dml_conformance.conformance.campaign.seeds import Seed
 from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, in_blocks
 from dml_conformance.conformance.exchange.failures import digest_of
@@ -250,6 +251,7 @@ def describe_campaign(engine: Engine) -> Campaign:
     saved, backend = engine.saved_here(), engine.judge.backend
     beside = {"saved failures": f"{len(saved)}, SHA-256 {digest_of(saved)}"} if saved else {}
     beside |= {LEFT_OUT: f"{engine.unclaimed}, which are not claimed"} if engine.unclaimed else {}
+    beside |= Seed(engine.seed, engine.seed_nonce).environment
     return _described(
         engine.judge.capabilities,
         operators=tuple(engine.operators),

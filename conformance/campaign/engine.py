@@ -59,6 +59,7 @@ class Engine:
             operators and levels are left out.
         every_level: whether everything is executed at every level.
         unclaimed: how many of DirectML's operators nobody asked for by name, and the backend does not claim.
+        seed_nonce: hides a secret seed in its commitment; "" where it is none.
         broken: the rules that failed before the search, and the level at which each did first.
     """
 
@@ -70,6 +71,7 @@ class Engine:
     saved: Sequence[Case] = ()
     every_level: bool = False
     unclaimed: int = 0
+    seed_nonce: str = ""
     broken: dict[tuple[str, str], Level] = field(default_factory=dict)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
     _finished: Collection[str] = ()

@@ -46,7 +46,7 @@ from dml_conformance.reports.output.folder import (
 from dml_conformance.reports.output.reports import ReportFolder
 from dml_conformance.reports.store.authentication import Authenticity, own_key, state_folder
 from dml_conformance.reports.store.results import Store
-from dml_conformance.reports.store.resuming import check_authentic, check_same_campaign
+from dml_conformance.reports.store.resuming import PartialRun, check_authentic, check_same_campaign
 from dml_conformance.reports.views.certificate import Certificate
 from dml_conformance.reports.views.console import Progress, print_summary
 from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
@@ -199,6 +199,18 @@ def _plain(value: Any) -> Any:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def begun_campaign(output: OutputFolder) -> Campaign | None:
+    """The campaign of the run that is to be resumed, finished or not; None where there is none.
+
+    Raises:
+        ResumeError, StoreError: its results are damaged.
+    """
+    if output.is_finished:
+        with Store(output.path / RESULTS) as store:
+            return store.campaign
+    return PartialRun.of(output.folder / RESULTS, output.path).campaign if output.is_resumed else None
 
 
 def finished_summary(output: OutputFolder, campaign: Campaign) -> Summary | None:

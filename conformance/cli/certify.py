@@ -15,8 +15,10 @@ from dml_conformance.conformance.campaign.budget import BUDGETS, Budget
 from dml_conformance.conformance.campaign.driver import certify as run_campaign
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.campaign.seeds import Seed
 from dml_conformance.conformance.cli.campaigns import (
     RunOptions,
+    begun_campaign,
     conditions,
     end,
     finished_summary,
@@ -24,11 +26,12 @@ from dml_conformance.conformance.cli.campaigns import (
     run_options,
     tell_losses,
 )
+from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
+    campaign_seed_option,
     file_option,
     levels_option,
     operators_option,
-    seed_option,
     walls_option,
 )
 from dml_conformance.conformance.exchange.failures import read_failures
@@ -85,7 +88,7 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
 )
 @click.option("--cases", type=click.IntRange(min=0), help="Number of sweep cases in all, in place of the budget's.")
 @click.option("--no-throughput", is_flag=True, help="Time nothing.")
-@seed_option("search and sweep")
+@campaign_seed_option("search and sweep")
 @click.option(
     "--failures",
     "failures_folder",
@@ -120,7 +123,7 @@ def certify(
     budget_name: str,
     cases: int | None,
     no_throughput: bool,
-    seed: int,
+    seed: int | None,
     failures_folder: Path | None,
     given: RunOptions,
     folder: Path,
@@ -160,7 +163,8 @@ def certify(
         )
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = _budget(budget_name, cases, no_throughput)
-        engine = _engine(judge, operators, chosen, budget, seed, saved, every_level=every_level)
+        drawn = _secret_seed(output) if seed is None else Seed(seed)
+        engine = _engine(judge, operators, chosen, budget, drawn, saved, every_level=every_level)
         summary = finished_summary(output, describe_campaign(engine))
         if summary is not None and package:
             complete_archive(folder)
@@ -179,7 +183,7 @@ def _engine(
     asked: Sequence[str],
     levels: Sequence[Level],
     budget: Budget,
-    seed: int,
+    seed: Seed,
     saved: Sequence[Case],
     *,
     every_level: bool,
@@ -193,7 +197,26 @@ def _engine(
     if claimed and not asked:
         names = tuple(name for name in names if name in claimed)
         unclaimed = len(all_operators()) - len(names)
-    return Engine(judge, names, levels, budget, seed, saved, every_level=every_level, unclaimed=unclaimed)
+    return Engine(
+        judge,
+        names,
+        levels,
+        budget,
+        seed.value,
+        saved,
+        every_level=every_level,
+        unclaimed=unclaimed,
+        seed_nonce=seed.nonce,
+    )
+
+
+def _secret_seed(output: OutputFolder) -> Seed:
+    """A seed that nobody knows, or that of the run that is resumed; its commitment is told."""
+    begun = begun_campaign(output)
+    seed = Seed.secret() if begun is None else Seed.of(begun)
+    if seed.nonce:  # or it is of a run whose seed was none, which is refused
+        echo(f"Commitment to the seed, which the certificate opens: {seed.commitment}")
+    return seed
 
 
 def _budget(name: str, cases: int | None, no_throughput: bool) -> Budget:

@@ -114,6 +114,26 @@ def seed_option(what: str) -> Callable[[_F], _F]:
     return click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help=f"Of {what}.")
 
 
+def campaign_seed_option(what: str) -> Callable[[_F], _F]:
+    """`--seed`; None for one that is drawn."""
+    return click.option(
+        "--seed",
+        type=ParsedType("seed", _seed_or_secret),
+        default=0,
+        show_default=True,
+        metavar="N|secret",
+        help=f"Of {what}; secret draws one, and tells a commitment to it first and the seed in the end.",
+    )
+
+
+def _seed_or_secret(text: str) -> int | None:
+    if text == "secret":
+        return None
+    if text.isascii() and text.isdecimal() and len(text) <= 20 and int(text) < 2**64:
+        return int(text)
+    raise ValueError(f"expected a number from 0 to 2^64-1, or secret; found {text!r}")
+
+
 def file_option(flag: str, name: str, metavar: str, help_text: str) -> Callable[[_F], _F]:
     """A file that a command reads or executes on."""
     return click.option(flag, name, type=PATH, metavar=metavar, help=help_text)

@@ -47,6 +47,8 @@ LEFT_OUT = "operators left out"  # in a campaign's environment, where there are 
 # There too: what kept backends from the processes that judge and their files, and what did not, with the reasons.
 WALLS, MISSING_WALLS, NO_WALLS = "walls", "walls missing", "none"
 # There too, where a run went on from results of which it could not be told who wrote them.
+# In the environment of a campaign whose seed was a secret until its end.
+SEED_COMMITMENT, SEED_NONCE = "seed commitment", "seed nonce"
 RESUMED, NOT_AUTHENTICATED = "resumed", "from results of another machine or user, which were not authenticated"
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 NEVER_WRITTEN = "never written"  # in place of a value: the element holds what it held before
@@ -381,7 +383,7 @@ class Campaign(msgspec.Struct, frozen=True):
         started: ISO 8601, UTC.
         environment: Python, NumPy, operating system, processor; `walls`, what stood between the backend's processes and
             those that judge: some of `memory`, `descendants`, `files`, or `none`; `walls missing`, the others, with the
-            reasons.
+            reasons; of a secret seed `seed commitment`, which was told before the first case, and `seed nonce`.
         rules: every rule of the operators asked for, as `describe_rules` gives them, so that a report made later, or
             by another version, says what was tested.
         repeat: how often each case was executed, most of them exactly so often.

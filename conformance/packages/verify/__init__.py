@@ -37,7 +37,7 @@ from dml_conformance.conformance.packages.verify.replayed import ReplayedJudge
 from dml_conformance.conformance.packages.verify.rerun import Rerun, rerun_sample
 from dml_conformance.conformance.packages.verify.searched import searched_cases
 from dml_conformance.conformance.packages.verify.verdicts import VerdictCheck
-from dml_conformance.reports.model.records import JUDGED_PHASES, Campaign, Phase, Record, Verdict
+from dml_conformance.reports.model.records import JUDGED_PHASES, SEED_COMMITMENT, Campaign, Phase, Record, Verdict
 from dml_conformance.reports.model.stream import StreamError
 from dml_conformance.reports.model.summary import Conformance, Summary
 from dml_conformance.reports.output.folder import RESULTS, OutputError, OutputFolder
@@ -149,7 +149,10 @@ def _check_store(
 ) -> Summary | None:
     claims = check_campaign(store.campaign, store.ending, findings)
     check_walls(store.campaign, walls, findings)
-    findings.end(campaigns.CHECK, f"of release {store.campaign.suite_version!a}, budget {store.campaign.budget!a}")
+    about = f"of release {store.campaign.suite_version!a}, budget {store.campaign.budget!a}"
+    if committed := store.campaign.environment.get(SEED_COMMITMENT):
+        about += f", commitment to the seed {committed!a}"
+    findings.end(campaigns.CHECK, about)
     if claims is None:
         return None
     total = 2 * len(store)

@@ -9,8 +9,16 @@ from typing import Any
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.plan import executed_levels, planned
+from dml_conformance.conformance.campaign.seeds import MOST_SEED, Seed
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
-from dml_conformance.reports.model.records import Campaign, Ending, describe_rules, lacking
+from dml_conformance.reports.model.records import (
+    SEED_COMMITMENT,
+    SEED_NONCE,
+    Campaign,
+    Ending,
+    describe_rules,
+    lacking,
+)
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.reports.output.folder import RESULTS
 from dml_conformance.spec.levels import Level
@@ -49,8 +57,12 @@ def check_campaign(campaign: Campaign, ending: Ending | None, findings: Findings
         wrong("operators", "each operator once", campaign.operators)
     if campaign.budget not in BUDGETS:
         wrong("budget", f"one of {', '.join(BUDGETS)}", campaign.budget)
-    if not 0 <= campaign.seed < 2**64:
+    if not 0 <= campaign.seed <= MOST_SEED:
         wrong("seed", "a number from 0 to 2^64-1", campaign.seed)
+    if not {SEED_COMMITMENT, SEED_NONCE}.isdisjoint(campaign.environment):
+        found = {name: campaign.environment.get(name) for name in (SEED_COMMITMENT, SEED_NONCE)}
+        if found != Seed.of(campaign).environment:
+            wrong("environment", f"a {SEED_COMMITMENT} that seed and {SEED_NONCE} open", found)
     if campaign.spec not in tuple(Reading):
         wrong("spec", f"one of {', '.join(Reading)}", campaign.spec)
     for where, text in (("started", campaign.started), ("finished", "" if ending is None else ending.finished)):

@@ -627,7 +627,7 @@ def test_a_case_that_would_fill_the_memory_is_not_computed(
         "Repeats": [1, 1, 1, 2**28],
     }
     content = {**records_of(honest)[n].case_json, "desc": desc}
-    monkeypatch.setattr(verdicts, "expected_results", None)  # computing anything large would be noticed
+    monkeypatch.setattr(verdicts, "recomputed_results", None)  # computing anything large would be noticed
     monkeypatch.setattr(verdicts.VerdictCheck, "_check_executed", lambda *_: None)
     told = forged(edit(n, case_json=content, case=digest_of(content)))
     assert "which no case of the search has; not computed" in told
