@@ -124,8 +124,8 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
         differences: the first differing elements, in row-major order.
         difference_count: how many elements differ.
         reproduce: one shell line that runs the case again.
-        output: of a case that was executed for a package, the first 128 bits, hexadecimal, of SHA-256 over the output's
-            elements in row-major order, those that the specification leaves open as zero; else "".
+        output: of a case that was executed, the first 128 bits, hexadecimal, of SHA-256 over the output's elements in
+            row-major order, those that the specification leaves open as zero; "" of most cases without a package.
         waived: for the verdict waived the one that a waiver set aside; else "".
         lost: processes of the backend that were lost over the case, or over those that it was asked for with.
         repeated: of a failed execution, whether it failed again in a new process.
