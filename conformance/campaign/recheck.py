@@ -40,7 +40,7 @@ class PassedSample(Consumer):
 
     def start(self, campaign: Campaign) -> None:
         self._reading, self._tolerance = Reading(campaign.spec), campaign.accuracy
-        self._most = -(-MOST // len(campaign.operators))
+        self._most = -(-MOST // max(1, len(campaign.operators)))
 
     def record(self, record: Record | EncodedRecord) -> None:
         traits = record.traits
