@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from math import ceil
 from statistics import median
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,12 @@ from dml_conformance.backends.base import Backend, Execution, Timed, TimedCold, 
 
 Runs = Callable[[int], list[float]]  # seconds of each of so many runs in a row
 STEADY = 0.05  # that the medians of two parts of the runs may differ by
+# Of the time that passes for who asks for runs: how many times as long as they are said to take may go by beside them,
+# and by how much their sum may be longer, as that is another clock's.
+BESIDE, CLOCKS = 3, 0.05
+# Seconds by which it may be longer for many runs than for one, as a machine has other things to do; how many runs show
+# it, and how often it has to be so.
+NOISE, MOST_RUNS, ATTEMPTS = 0.02, 1024, 3
 SLOW = 0.25  # seconds of runs, beyond which no more are timed: what disturbs slow ones is a small part of them
 
 
@@ -56,10 +63,80 @@ class Series(NamedTuple):
     Attributes:
         seconds: of each.
         is_steady: whether they took as long as those before them.
+        is_plausible: see `WallClock`.
     """
 
     seconds: tuple[float, ...]
     is_steady: bool
+    is_plausible: bool = True
+
+
+class _Request(NamedTuple):
+    """Runs that were asked for.
+
+    Attributes:
+        runs: how many were made.
+        seconds: that they are said to have taken together.
+        wall: seconds that passed for who asked.
+    """
+
+    runs: int
+    seconds: float
+    wall: float
+
+    @property
+    def rest(self) -> float:
+        return self.wall - self.seconds
+
+
+class WallClock:
+    """Asks for runs, and measures the time that passes meanwhile, as the clock that times the runs is the backend's.
+
+    Runs follow each other, so together they take no longer than the request. What it takes beyond them, such as copies
+    to a device and a warm-up, hardly depends on how many they are: where it grows with their number far more than they
+    are said to take, they take longer than that.
+
+    Args:
+        runs: makes them.
+        beside: seconds that may pass beside each run.
+    """
+
+    def __init__(self, runs: Runs, beside: float) -> None:
+        self._runs, self._beside = runs, beside
+        self.requests: list[_Request] = []
+
+    def __call__(self, repeats: int) -> list[float]:
+        began = perf_counter()
+        seconds = self._runs(repeats)
+        self.requests.append(_Request(len(seconds), sum(seconds), perf_counter() - began))
+        return seconds
+
+    def is_plausible(self) -> bool:
+        """Whether the runs may have taken as long as they are said to; asks for more of them where that is in doubt."""
+        last = self.requests[-1]
+        if last.rest > self._allowed(last) and not any(self._grows_little(last.runs) for _ in range(ATTEMPTS)):
+            return False
+        return all(request.seconds <= (1 + CLOCKS) * request.wall for request in self.requests)
+
+    def _grows_little(self, runs: int) -> bool:
+        """Whether many runs take little more beside them than one does; of ever more, until that can be told."""
+        one = self._asked(1)
+        while runs <= MOST_RUNS:
+            many = self._asked(runs)
+            excess = many.rest - one.rest - self._allowed(many)
+            if excess <= 0 or many.runs < runs:
+                return excess <= NOISE + one.rest
+            if excess > NOISE + one.rest:
+                return False
+            runs *= 4
+        return True
+
+    def _asked(self, runs: int) -> _Request:
+        self(runs)
+        return self.requests[-1]
+
+    def _allowed(self, request: _Request) -> float:
+        return BESIDE * request.seconds + self._beside * request.runs
 
 
 def time_steadily(clock: Runs, repeats: int, warm_up: WarmUp) -> Series:

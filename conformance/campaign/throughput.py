@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
@@ -14,14 +16,14 @@ import msgspec
 
 from dml_conformance.backends.base import RAISED, Backend, Capabilities
 from dml_conformance.backends.processes.errors import StrayWrite
-from dml_conformance.backends.timing import PATIENT, QUICK, Runs, Series, time_copy, time_steadily
+from dml_conformance.backends.timing import PATIENT, QUICK, Series, WallClock, time_copy, time_steadily
 from dml_conformance.conformance.campaign.budget import SIZE_RATIO, Budget
 from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, Judgement, Pending, verdict_on
 from dml_conformance.conformance.judge.timed import TimedMemory
 from dml_conformance.reports.model.records import Caches, Caveat, Phase, Record, Throughput, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, slots
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, outputs, slots
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import families, spec_of
 from dml_conformance.spec.registry import operator as operator_named
@@ -44,6 +46,11 @@ WHOLE = (RANDOM_BITS, IN_RANGE, *REGION_PATTERNS)
 SPREAD = 0.2
 # How often something is measured until nothing disturbs it, unless it has taken so many seconds.
 ATTEMPTS, ATTEMPT_SECONDS = 3, 0.5
+
+# Bytes a second that nothing writes: a processor's core, 64 of them in each cycle of 5 GHz, and an accelerator.
+MOST_OF_A_CORE, MOST_OF_AN_ACCELERATOR = 3.2e11, 2e13
+# Seconds that may pass beside a run that is timed: what reads a clock, and what launches work on a device.
+BESIDE_A_RUN, BESIDE_A_LAUNCH = 5e-5, 1e-3
 
 
 def _copy_by(operator: str, *attributes: object) -> Callable[[TensorDesc], OperatorDesc]:
@@ -121,10 +128,11 @@ def _rows(
 
 
 class Measurement(NamedTuple):
-    """A row, and whether something else than the device's speed shows in it."""
+    """A row, whether something else than the device's speed shows in it, and whether it can be true."""
 
     row: Throughput
     is_disturbed: bool
+    is_plausible: bool = True
 
 
 class _Timed(NamedTuple):
@@ -159,6 +167,9 @@ class _Meter:
         self._repeats = repeats
         # To empty the caches before each run is work enough to keep a device warm.
         self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: QUICK}
+        # How long it takes to empty them is not known.
+        self._beside = {Caches.WARM: BESIDE_A_LAUNCH if capabilities.accelerated else BESIDE_A_RUN, Caches.COLD: inf}
+        self._most = MOST_OF_AN_ACCELERATOR if capabilities.accelerated else MOST_OF_A_CORE * (os.cpu_count() or 1)
         self._largest = 0
         self._copies: defaultdict[Caches, list[tuple[int, float]]] = defaultdict(list)  # bytes moved, and a second
         self.launches: dict[Caches, float] = {}
@@ -166,7 +177,7 @@ class _Meter:
     def measure_copies(self, size: int, level: Level, caches: Caches) -> None:
         """Try each way to copy `size` bytes: the device's own, and a kernel of the backend's. The best one counts."""
         if caches not in self.launches:
-            self.launches[caches] = _seconds(self._time(partial(self._clock_copy, 1, caches), caches))
+            self.launches[caches] = _seconds(self._time_copy(1, caches))
         self._largest = max(self._largest, 2 * size)
         self.copy(2 * size, caches)
         for make in self._copying:
@@ -176,14 +187,17 @@ class _Meter:
                 seconds = 0.0 if isinstance(series, Record) else _seconds(series)
                 self._note(useful_bytes(timed.case), seconds, caches)
 
-    def copy(self, moved: int, caches: Caches) -> float:
-        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together.
+    def copy(self, moved: int, caches: Caches) -> tuple[float, bool]:
+        """Bytes read plus bytes written a second, in a copy that reads and writes `moved` bytes together, and whether
+        that is plausible.
 
         As many bytes as the operator moves, so that caches help both alike, and right beside it, so that a busy machine
         slows both alike. 0 where the copy fails.
         """
         size = max(moved // 2, 1)
-        return self._note(2 * size, _seconds(self._time(partial(self._clock_copy, size, caches), caches)), caches)
+        series = self._time_copy(size, caches)
+        is_plausible = series is not None and self._is_plausible(series, size)
+        return self._note(2 * size, _seconds(series), caches), is_plausible
 
     def limit(self, moved: int, caches: Caches) -> float:
         """Bytes a second of the best copy of as many bytes or more.
@@ -205,19 +219,18 @@ class _Meter:
 
     def time(self, timed: _Timed, caches: Caches) -> Series | Record | None:
         """None where it is not claimed, or broken; the record where the first runs or the last left something wrong."""
-        requests = 0
+        wall = WallClock(partial(timed.memory.run, self._backend, cold=caches is Caches.COLD), self._beside[caches])
 
         def clock(repeats: int) -> list[float]:
-            nonlocal requests
-            seconds = timed.memory.run(self._backend, repeats, cold=caches is Caches.COLD)
-            requests += 1
-            if requests == 1:
+            seconds = wall(repeats)
+            if len(wall.requests) == 1:
                 self._check(timed, FIRST_RUNS)
             return seconds
 
         try:
             series = time_steadily(clock, self._repeats, self._warm_up[caches])
-            if requests > 1:
+            series = series._replace(is_plausible=wall.is_plausible())
+            if len(wall.requests) > 1:
                 self._check(timed, LAST_RUNS)
         except _Wrong as wrong:
             return self._judge.describe(timed.case, Phase.THROUGHPUT, wrong.judged)
@@ -231,18 +244,20 @@ class _Meter:
     def measured(self, timed: _Timed, data_type: DataType, size: int, caches: Caches) -> Measurement | Record | None:
         """A row of an output of about `size` bytes, between two copies of as much; otherwise as `time`."""
         useful = useful_bytes(timed.case)
-        before = self.copy(useful, caches)
+        before, is_before_plausible = self.copy(useful, caches)
         series = self.time(timed, caches)
         if series is None or isinstance(series, Record):
             return series
-        after = self.copy(useful, caches)
-        if not (series.seconds and before and after):
+        after, is_after_plausible = self.copy(useful, caches)
+        if not (_seconds(series) and before and after):
             return None
         limit = self.limit(useful, caches)
         operator, shape = timed.case.operator, _shape(timed.case)
         row = Throughput(operator, data_type.name, shape, useful, series.seconds, limit, size, caches)
         is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
-        return Measurement(row, is_disturbed)
+        written = sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in outputs(timed.case.desc)) // 8
+        is_plausible = self._is_plausible(series, written) and is_before_plausible and is_after_plausible
+        return Measurement(row, is_disturbed, is_plausible)
 
     def _check(self, timed: _Timed, runs: str) -> None:
         """Raise where what the last run left is wrong."""
@@ -250,12 +265,18 @@ class _Meter:
         if judged.verdict is not Verdict.PASS:
             raise _Wrong(judged)
 
-    def _clock_copy(self, size: int, caches: Caches, repeats: int) -> list[float]:
-        return time_copy(self._backend, size, repeats, cold=caches is Caches.COLD)
+    def _is_plausible(self, series: Series, written: int) -> bool:
+        """Whether runs that write so many bytes can have taken as long as is said."""
+        return series.is_plausible and written <= self._most * _seconds(series)
 
-    def _time(self, clock: Runs, caches: Caches) -> Series | None:
+    def _time_copy(self, size: int, caches: Caches) -> Series | None:
+        def clock(repeats: int) -> list[float]:
+            return time_copy(self._backend, size, repeats, cold=caches is Caches.COLD)
+
+        wall = WallClock(clock, self._beside[caches])
         try:
-            return time_steadily(clock, self._repeats, self._warm_up[caches])
+            series = time_steadily(wall, self._repeats, self._warm_up[caches])
+            return series._replace(is_plausible=wall.is_plausible())
         except RAISED:  # not claimed, broken, or the process that it was to be made in is lost
             return None
 
@@ -273,9 +294,9 @@ def with_caveats(timed: Sequence[Measurement], launches: dict[Caches, float]) ->
         timed: by size, ascending.
         launches: see `_Meter`.
     """
-    by_caches = {caches: [row for row, _ in timed if row.caches is caches] for caches in Caches}
+    by_caches = {caches: [each.row for each in timed if each.row.caches is caches] for caches in Caches}
     found = []
-    for row, is_disturbed in timed:
+    for row, is_disturbed, is_plausible in timed:
         caveats = []
         if _is_launch(row, by_caches[row.caches], launches.get(row.caches, 0.0)):
             caveats.append(Caveat.LAUNCH_BOUND)
@@ -285,6 +306,8 @@ def with_caveats(timed: Sequence[Measurement], launches: dict[Caches, float]) ->
             caveats.append(why)
         if row.fraction_of_copy > 1 and not caveats:
             caveats.append(Caveat.UNLIKE_A_COPY)
+        if not is_plausible:
+            caveats.append(Caveat.IMPLAUSIBLE)
         found.append(msgspec.structs.replace(row, caveats=tuple(caveats)))
     return found
 

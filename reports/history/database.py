@@ -156,7 +156,7 @@ class HistoryFile(DatabaseReader):
             msgspec.json.encode(about).decode(),
         )
         counts = [(cell, *count) for cell in summary.matrix() for count in cell.counts.items() if count[1]]
-        timed = {row.timing: row.bytes_per_second for row in summary.throughputs}
+        timed = {row.timing: row.bytes_per_second for row in summary.throughputs if row.is_plausible}
         with self._using(), self._connection as connection:
             connection.execute("BEGIN IMMEDIATE")
             insert = "INSERT INTO run VALUES (NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING RETURNING id"

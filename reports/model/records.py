@@ -242,6 +242,7 @@ class Caches(StrEnum):
 class Caveat(StrEnum):
     """What is to be known of a measurement before it is believed. One above the copy has at least one of these."""
 
+    IMPLAUSIBLE = "not plausible"
     LAUNCH_BOUND = "launch-bound"
     DISTURBED = "disturbed"
     CACHED = "cached"
@@ -253,6 +254,7 @@ class Caveat(StrEnum):
 
 
 _MEANINGS = {
+    Caveat.IMPLAUSIBLE: "not the time that passed for the judge meanwhile, or more bytes written than memory takes",
     Caveat.LAUNCH_BOUND: "hardly slower than the smallest output: what was measured is a launch",
     Caveat.DISTURBED: "the runs, or the copies before and after, differ by more than a fifth, or did not become steady",
     Caveat.CACHED: "above the copy by what lies in caches: from memory, or at a larger size, it is not",
@@ -333,6 +335,10 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def timing(self) -> Timing:
         return Timing(self.operator, self.data_type, self.output_bytes, self.caches)
+
+    @property
+    def is_plausible(self) -> bool:
+        return Caveat.IMPLAUSIBLE not in self.caveats
 
     @property
     def median_seconds(self) -> float:

@@ -488,6 +488,11 @@ class Summary(Consumer):
         return self.counts.total()
 
     @property
+    def implausible_throughputs(self) -> int:
+        """How many measurements are not plausible; no report begins with them."""
+        return sum(not row.is_plausible for row in self.throughputs)
+
+    @property
     def throughputs_left_out(self) -> int:
         return self._room.left_out
 

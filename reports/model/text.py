@@ -134,9 +134,9 @@ def distance_text(difference: Difference) -> str:
 
 
 def largest_sizes(rows: Iterable[Throughput]) -> tuple[str, dict[str, list[Throughput]]]:
-    """Of the measurements with warm caches those of the largest size: their sizes in words, and the rows by operator,
-    the slowest first beside the device's copy."""
-    timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM]
+    """Of the measurements with warm caches those of the largest size that are plausible: their sizes in words, and the
+    rows by operator, the slowest first beside the device's copy."""
+    timed = [row for row in at_largest_size(rows) if row.caches is Caches.WARM and row.is_plausible]
     sizes = [binary_size(size) for size in sorted({row.output_bytes for row in timed})]
     more = [f"{len(sizes) - SHOWN_SIZES} more sizes"] if len(sizes) > SHOWN_SIZES else []
     by_operator = grouped(timed, attrgetter("operator"))

@@ -67,7 +67,8 @@ class Roofline:
         operators: for each operator a panel for each width of its data types.
         scale: of all panels.
         kinds: the kinds of data types with their markers, in the order of their numbers.
-        left_out: measurements that have no place here, as their size or a figure is unknown or there is no room.
+        left_out: measurements that have no place here, as their size or a figure is unknown or not plausible, or there
+            is no room.
     """
 
     caches: Caches
@@ -176,7 +177,7 @@ def _kind(row: Throughput) -> str:
 
 
 def _is_drawable(row: Throughput) -> bool:
-    if not row.seconds or min(row.seconds) <= 0 or row.output_bytes <= 0:
+    if not row.seconds or min(row.seconds) <= 0 or row.output_bytes <= 0 or not row.is_plausible:
         return False
     rates = (*(row.useful_bytes / seconds for seconds in row.seconds), row.copy_bytes_per_second)
     return all(_SLOWEST <= speed <= _FASTEST for speed in rates)
@@ -214,7 +215,8 @@ def speed_tables(rows: Sequence[Throughput]) -> list[SpeedTable]:
 def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
     sizes = sorted({row.output_bytes for row in rows})
     largest = at_largest_size(rows)
-    widest = max(max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in largest)
+    plausible = [row for row in largest if row.is_plausible]
+    widest = max((max(row.fastest_bytes_per_second, row.copy_bytes_per_second) for row in plausible), default=1.0)
     by_size = {
         operator: [
             (data_type, [{row.output_bytes: row for row in of_type}.get(size) for size in sizes])
@@ -223,7 +225,7 @@ def _speed_table(caches: Caches, rows: Sequence[Throughput]) -> SpeedTable:
         for operator, found in grouped(rows, attrgetter("operator")).items()
     }
     families = sorted(
-        ((name, median(row.fraction_of_copy for row in own), len(own)) for name, own in _by_family(largest).items()),
+        ((name, median(row.fraction_of_copy for row in own), len(own)) for name, own in _by_family(plausible).items()),
         key=lambda family: family[1],
     )
     by_operator = grouped(largest, attrgetter("operator"))

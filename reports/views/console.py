@@ -415,7 +415,15 @@ def _throughput(console: Console, summary: Summary) -> list[RenderableType]:
                 f"{row.copy_bytes_per_second / 1e9:,.4g}",
                 share_of_copy(row),
             )
-    parts: list[RenderableType] = [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
+    parts: list[RenderableType] = []
+    if rows:
+        parts += [Text(f"Throughput, slowest and fastest type, outputs of {sizes}:"), table]
+    if summary.implausible_throughputs:
+        parts.append(
+            Text(
+                f"Not plausible, and marked in the reports: {count_of(summary.implausible_throughputs, 'measurement')}."
+            )
+        )
     if len(rows) > SHOWN_TIMED:
         parts.append(Text(f"{len(rows) - SHOWN_TIMED} more operators are in the reports."))
     if summary.throughputs_left_out:

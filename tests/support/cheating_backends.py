@@ -10,6 +10,7 @@ import gc
 import mmap
 import os
 import re
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +22,7 @@ import numpy as np
 
 from dml_conformance.backends.base import Binding, Bytes, Execution, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend, expected_output
+from dml_conformance.backends.timing import time_copy, time_execution
 from dml_conformance.spec.levels import Level
 
 Elements = Any  # unsigned integers of the width of an element, in an array
@@ -385,6 +387,47 @@ def declining(most: int) -> type[ReferenceBackend]:
 
 
 Declines, DeclinesMost = declining(0), declining(1)
+
+
+# --- how long it took -------------------------------------------------------------------------------------------------
+
+
+class FastClock(ReferenceBackend):
+    """Does what is timed, and says that each run took a nanosecond."""
+
+    def time_execution(
+        self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding], repeats: int
+    ) -> list[float]:
+        for _ in range(repeats):
+            self.execute(desc, level, inputs, outputs)
+        return [1e-9] * repeats
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return time_copy(ReferenceBackend(), size, repeats)
+
+
+class FastBoth(ReferenceBackend):
+    """Times runs and copies, and says a fiftieth of what they took."""
+
+    def time_execution(
+        self, desc: Any, level: Level, inputs: Mapping[str, Binding], outputs: Mapping[str, Binding], repeats: int
+    ) -> list[float]:
+        took = time_execution(ReferenceBackend(), Execution(desc, level, inputs, outputs), repeats)
+        return [seconds / 50 for seconds in took]
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return [seconds / 50 for seconds in time_copy(ReferenceBackend(), size, repeats)]
+
+
+class PatchesTheClock(ReferenceBackend):
+    """Has no clock of its own, but slows the one that its process has."""
+
+    time_execution = time_copy = None  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        clock = time.perf_counter
+        time.perf_counter = lambda: clock() / 50
 
 
 # --- what no cheat could use ------------------------------------------------------------------------------------------

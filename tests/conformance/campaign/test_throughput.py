@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any
 
+import cheating_backends
 import pytest
+from cheating_backends import FastBoth, FastClock, PatchesTheClock
 from five_operators import FIVE
 from msgspec.structs import replace as replace_struct
 from scripted_backend import ScriptedBackend, flip_a_bit
 
 from dml_conformance.backends.base import Answer, Binding, Capabilities, Timed, TimedCold, Unsupported
+from dml_conformance.backends.processes.backend import opened
+from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.backends.timing import PATIENT, QUICK, SLOW, WarmUp, time_by_clock, time_steadily
+from dml_conformance.backends.timing import PATIENT, QUICK, SLOW, WallClock, WarmUp, time_by_clock, time_steadily
 from dml_conformance.conformance.campaign import throughput
 from dml_conformance.conformance.campaign.budget import BUDGETS, LEAST_THROUGHPUT_BYTES, SIZE_RATIO
 from dml_conformance.conformance.campaign.driver import certify
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.throughput import (
+    BESIDE_A_RUN,
     SPREAD,
     Measurement,
     measure,
@@ -55,6 +61,21 @@ EVERY = {"timed_series": True, "every_series": True, "timed_types_of_siblings": 
 BUDGET = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2, **EVERY)
 SIZES = (16 * KIB, 64 * KIB, 256 * KIB)
 REFERENCE = ReferenceBackend()
+
+
+class Elapsed:
+    """Time that fakes say has passed, beside that which has."""
+
+    seconds = 0.0
+
+    @classmethod
+    def clock(cls) -> float:
+        return time.perf_counter() + cls.seconds
+
+
+@pytest.fixture(autouse=True)
+def _fakes_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dml_conformance.backends.timing.perf_counter", Elapsed.clock)
 
 
 class Untimed:
@@ -92,10 +113,15 @@ class OwnClock(Untimed):
 
     def time_execution(self, desc: OperatorDesc, *rest: Any) -> list[float]:
         self.execute(desc, *rest[:-1])
-        return [self.seconds] * rest[-1]
+        return self.took(self.seconds, rest[-1])
 
     def time_copy(self, size: int, repeats: int) -> list[float]:
-        return [self.seconds / 2] * repeats
+        return self.took(self.seconds / 2, repeats)
+
+    @staticmethod
+    def took(seconds: float, repeats: int) -> list[float]:
+        Elapsed.seconds += seconds * repeats
+        return [seconds] * repeats
 
 
 class Cold(OwnClock):
@@ -104,12 +130,13 @@ class Cold(OwnClock):
     can = True
 
     def time_execution_cold(self, desc: OperatorDesc, *rest: Any) -> list[float]:
-        return [2.0 * seconds for seconds in self.time_execution(desc, *rest)]
+        self.execute(desc, *rest[:-1])
+        return self.took(2 * self.seconds, rest[-1])
 
     def time_copy_cold(self, size: int, repeats: int) -> list[float]:
         if not self.can:
             raise Unsupported("not here")
-        return [1.0] * repeats
+        return self.took(1.0, repeats)
 
 
 class NeverCold(Cold):
@@ -351,6 +378,91 @@ def test_a_campaign_with_a_wrong_timed_run_is_not_conformant() -> None:
     assert summary.conformance is Conformance.NOT_CONFORMANT
 
 
+# --- the clock of who asks --------------------------------------------------------------------------------------------
+
+
+def rows_in_a_process(name: str) -> list[Throughput]:
+    """Of TILE, at outputs of 16 KiB and of 1 MiB."""
+    budget = replace(BUDGETS["quick"], large_bytes=MIB, timed_series=False)
+    with opened(name, Limits()) as backend:
+        return rows_of(measure(Judge(backend, name), ("TILE",), (Level.L3_0,), budget))
+
+
+@pytest.mark.parametrize("cheat", [FastClock, FastBoth, PatchesTheClock])
+def test_a_clock_that_runs_slow_is_not_plausible(cheat: type[ReferenceBackend]) -> None:
+    """Where a run takes a tenth of a millisecond; what takes less is held to what a processor can do."""
+    rows = rows_in_a_process(f"{cheating_backends.__file__}:{cheat.__name__}")
+    assert rows
+    assert not any(row.is_plausible for row in rows if row.output_bytes == MIB)
+
+
+def test_the_clock_of_a_right_backend_is_plausible() -> None:
+    rows = rows_in_a_process("reference")
+    assert rows
+    assert all(row.is_plausible for row in rows)
+
+
+class Asked:
+    """Runs, and how much time passes over them.
+
+    Args:
+        run, said: seconds of each, and those that it is said to take.
+        start: seconds that pass before the first.
+        beside: seconds beside each.
+        noise: seconds that pass beside all, by the number of the request.
+    """
+
+    def __init__(
+        self, run: float, said: float, start: float = 0.0, beside: float = 0.0, noise: Sequence[float] = ()
+    ) -> None:
+        self.run, self.said, self.start, self.beside = run, said, start, beside
+        self.noise, self.asked = iter(noise), list[int]()
+
+    def __call__(self, repeats: int) -> list[float]:
+        self.asked.append(repeats)
+        Elapsed.seconds += self.start + (self.run + self.beside) * repeats + next(self.noise, 0.0)
+        return [self.said] * repeats
+
+
+@pytest.mark.parametrize(
+    ("runs", "is_plausible"),
+    [
+        (Asked(1e-3, 1e-3), True),
+        (Asked(1e-3, 1e-3, start=9.0), True),  # compiled, copied and warmed up for each request
+        (Asked(1e-6, 1e-6, beside=BESIDE_A_RUN), True),
+        (Asked(1e-3, 1e-3, beside=2e-3), True),  # as many that warm up, and what is restored
+        (Asked(1e-3, 1e-3, noise=(0.5, 0.0, 0.9, 0.0, 0.5)), True),
+        (Asked(1e-3, 1e-9), False),
+        (Asked(1e-3, 1e-4), False),
+        (Asked(1e-3, 1e-4, start=0.1), False),
+        (Asked(0.2, 0.02), False),  # of which few are asked for
+        (Asked(1e-4, 1e-9), False),
+        (Asked(1e-3, 2e-3), False),  # more than has passed
+    ],
+)  # fmt: skip
+def test_runs_take_the_time_that_passes(runs: Asked, is_plausible: bool) -> None:
+    wall = WallClock(runs, BESIDE_A_RUN)
+    time_steadily(wall, 3, QUICK)
+    assert wall.is_plausible() is is_plausible
+
+
+def test_a_plausible_clock_is_asked_for_nothing_more() -> None:
+    runs = Asked(1e-3, 1e-3, start=0.01)
+    wall = WallClock(runs, BESIDE_A_RUN)
+    time_steadily(wall, 3, QUICK)
+    assert wall.is_plausible()
+    assert runs.asked == [3, 20]
+
+
+@pytest.mark.parametrize(("accelerated", "seconds"), [(False, 1e-9), (True, 1e-10)])
+def test_more_than_memory_takes_is_not_plausible(accelerated: bool, seconds: float) -> None:
+    """However little time has passed."""
+    backend = OwnClock(seconds, accelerated=accelerated, operators=("TILE",))
+    rows = measured(backend)
+    assert rows
+    assert not any(row.is_plausible for row in rows)
+
+
 # --- warming up -------------------------------------------------------------------------------------------------------
 
 GB = 10**9
@@ -386,7 +498,9 @@ class Device(Untimed):
     def _runs(self, moved: int, speed: float, repeats: int) -> list[float]:
         self.asked.append(repeats)
         slowness = self.slowness or (lambda run: 1.0)
-        return [slowness(run) * (self.launch + moved / speed) for run in range(repeats)]
+        seconds = [slowness(run) * (self.launch + moved / speed) for run in range(repeats)]
+        Elapsed.seconds += sum(seconds)
+        return seconds
 
 
 ACCELERATED = replace(BUDGETS["quick"], large_device_bytes=4 * MIB, repeats=3, **EVERY)
