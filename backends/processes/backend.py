@@ -49,6 +49,7 @@ from dml_conformance.backends.processes.wire import (
     describe,
     encode,
 )
+from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 
@@ -432,10 +433,34 @@ def opened(name: str, limits: Limits | None) -> Iterator[Backend]:
         BackendError: it cannot be had.
     """
     if limits is None:
-        yield load_backend(name)
+        with kept_running(limits):
+            yield load_backend(name)
         return
     with closing(IsolatedBackend(name, limits)) as backend:
         yield backend
+
+
+@contextmanager
+def kept_running(limits: Limits | None) -> Iterator[None]:
+    """Have no backend in this process end it with a code of its choice.
+
+    Args:
+        limits: of backends' processes; None where they are in this one.
+
+    Raises:
+        BrokenRunError: it raised SystemExit, or something else that ends programs and is not Ctrl-C.
+    """
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        if limits is not None:
+            raise
+        raise BrokenRunError(
+            f"the backend ended the run by {type(error).__name__}; the run is incomplete, without --in-process the "
+            "case that it happened over is told"
+        ) from error
 
 
 def why_given_up(tally: LossTally) -> str:

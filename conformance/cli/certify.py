@@ -144,6 +144,11 @@ def certify(
         raise click.UsageError("--level and --all-levels exclude each other; give one of them.")
     excluded = {"--cases": cases, "--failures": failures_folder, "--no-throughput": no_throughput or None}
     _check_package_options(package, excluded, {"--statement": statement_file, "--sign-key": sign_key})
+    if package and given.limits is None:
+        raise click.UsageError(
+            "--in-process and --package exclude each other; leave out --in-process, as a backend that shares the "
+            "judge's process could have changed what the package says."
+        )
     check_walls(environment(given.limits), required_walls)
     saved = [] if failures_folder is None else read_failures(failures_folder)
     waivers, profile = given.waivers, None if profile_name is None else ClaimsProfile(profile_name)

@@ -35,10 +35,12 @@ class CommandState:
     Attributes:
         debug: whether tracebacks are wanted.
         owns_process: whether this process is there for the command alone.
+        has_backend: whether backends are loaded into this process.
     """
 
     debug: bool = False
     owns_process: bool = False
+    has_backend: bool = False
 
 
 class Interruption(Exception):

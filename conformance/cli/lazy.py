@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -71,7 +73,21 @@ class CommandLine(click.Group):
         if not standalone_mode:
             return command()
         _end_on_sigterm()
-        sys.exit(run(command, state))
+        try:
+            code: Any = run(command, state)
+        except SystemExit as end:
+            code = end.code
+        if state.has_backend and state.owns_process:
+            atexit.register(_exit, code)  # called first, before what a backend has registered
+        sys.exit(code)
+
+
+def _exit(code: int) -> None:
+    """End this process with a code that nothing else changes."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _end_on_sigterm() -> None:

@@ -200,6 +200,7 @@ def isolation_options(command: _F) -> _F:
                 "--in-process excludes --time-limit and --memory-limit, which nothing could enforce."
             )
         limits = None
+        click.get_current_context().obj.has_backend = in_process
         if not in_process:
             limits = Limits(Limits.seconds if time_limit is None else time_limit, memory_limit)
         return command(*args, limits=limits, **others)

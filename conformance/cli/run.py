@@ -12,6 +12,7 @@ from typing import Any
 import click
 import msgspec
 
+from dml_conformance.backends.processes.backend import kept_running
 from dml_conformance.conformance.campaign.driver import (
     SweepTarget,
     blocks_of,
@@ -91,7 +92,7 @@ def run(
     waivers = given.waivers
     setup = JudgeSetup(backend_names, given.reading, one_by_one, given.repeat, given.limits, tolerance=given.tolerance)
     digests = [_checked(path) for path in corpora if str(path) != STANDARD_STREAM]
-    with ExitStack() as stack:
+    with kept_running(given.limits), ExitStack() as stack:
         outputs: list[OutputFolder] = []
         if folder is not None:  # before backends are loaded, which are kept from it
             places = [folder] if len(backend_names) == 1 else [folder / name for name in _folder_names(backend_names)]

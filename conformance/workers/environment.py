@@ -20,7 +20,7 @@ from dml_conformance.backends.processes.walls import (
     adopts_orphans,
     is_memory_closed,
 )
-from dml_conformance.reports.model.records import MISSING_WALLS, WALLS, lacking, named
+from dml_conformance.reports.model.records import IN_PROCESS, MISSING_WALLS, WALLS, lacking, named
 from dml_conformance.spec.errors import BrokenRunError
 
 # What makes the cases of the search, and what compresses the report's page.
@@ -60,7 +60,7 @@ def _missing_walls(limits: Limits | None) -> dict[str, str]:
         limits: of the backends' processes; None where they have none.
     """
     if limits is None:
-        return dict.fromkeys(ALL_WALLS, "the backend is in the process that judges")
+        return dict.fromkeys(ALL_WALLS, IN_PROCESS)
     if sys.platform != "linux":
         return dict.fromkeys(ALL_WALLS, LINUX_ONLY)
     found = {}

@@ -46,6 +46,7 @@ class Verdict(StrEnum):
 LEFT_OUT = "operators left out"  # in a campaign's environment, where there are such
 # There too: what kept backends from the processes that judge and their files, and what did not, with the reasons.
 WALLS, MISSING_WALLS, NO_WALLS = "walls", "walls missing", "none"
+IN_PROCESS = "the backend is in the process that judges"  # why walls are missing
 # There too, where a run went on from results of which it could not be told who wrote them.
 # In the environment of a campaign whose seed was a secret until its end.
 SEED_COMMITMENT, SEED_NONCE = "seed commitment", "seed nonce"

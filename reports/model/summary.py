@@ -35,7 +35,9 @@ from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.errors import ErrorCounts
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import (
+    IN_PROCESS,
     LEFT_OUT,
+    MISSING_WALLS,
     NOT_CONFORMANT,
     Campaign,
     Count,
@@ -486,6 +488,11 @@ class Summary(Consumer):
     def total(self) -> int:
         """Records."""
         return self.counts.total()
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether the backend was in the process that judged it."""
+        return IN_PROCESS in self.campaign.environment.get(MISSING_WALLS, "")
 
     @property
     def implausible_throughputs(self) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fuzz.archives import archive, compressed, corpus_edited, make_manifest_fit
 from fuzz.databases import database_edited
 from fuzz.edits import bytes_edited, json_file, text_edited
-from fuzz.seeds import CERTIFY, OUT, REFERENCE, STATEMENT, WAIVERS, Seeds, npy
+from fuzz.seeds import CERTIFY, OUT, REFERENCE, WAIVERS, Seeds, npy
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,11 +196,6 @@ KINDS: dict[str, Callable[[Seeds], Kind]] = {
         [{"w.toml": WAIVERS.encode(), "c.jsonl": seeds.corpus}],
         [("run", "c.jsonl", *REFERENCE, "--waivers", "w.toml")],
         spoiled=("w.toml",),
-        tokens=_TOML_TOKENS,
-    ),
-    "statements": lambda seeds: Kind(
-        [{"s.toml": STATEMENT.encode()}],
-        [(*CERTIFY, "--package", "--statement", "s.toml", "--out", OUT)],
         tokens=_TOML_TOKENS,
     ),
     "keys": lambda seeds: Kind(

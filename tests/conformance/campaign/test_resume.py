@@ -31,7 +31,8 @@ from dml_conformance.reports.views.certificate import Certificate
 SCOPE = ("--in-process", "--operator", "TILE", "--level", "1_0", "--budget", "quick", "--out", "out")
 SOUND = ("certify", "--backend", "reference", *SCOPE)
 PARALLEL = ("certify", "--backend", "reference", *SCOPE[1:], "-n", "2")
-WRONG = ("certify", "--backend", "wrong.py:Wrong", *SCOPE, "--waivers", "waivers.toml", "--package")
+PACKAGED = ("certify", "--backend", "reference", *SCOPE[1:], "--package")
+WRONG = ("certify", "--backend", "wrong.py:Wrong", *SCOPE[1:], "--waivers", "waivers.toml", "--package")
 RECORD, SQL, FILE = "record", "sql", "file"
 # Wrong in what the boundaries find, so that the search has something to make smaller; a part of it is waived.
 BACKEND = """\
@@ -291,11 +292,11 @@ def test_a_new_run_does_not_take_the_place_of_an_interrupted_one_unasked(runs: R
 def test_where_there_is_nothing_to_resume_the_run_starts(tmp_path: Path, corpus: Path, command: Command) -> None:
     """So that the same line can stand in a loop, from the first time on; but for a folder of something else."""
     anew, finished = "this one starts anew", "nothing was left to be resumed"
-    result = command(tmp_path, *SOUND, "--package", "--resume")
+    result = command(tmp_path, *PACKAGED, "--resume")
     assert result.exit_code == 0
     assert "out: no run has left anything to be resumed; this one starts anew\n" in result.stderr
     assert left_in(tmp_path) == ["out", "out.tar.zst"]
-    assert finished in command(tmp_path, *SOUND, "--package", "--resume").stderr
+    assert finished in command(tmp_path, *PACKAGED, "--resume").stderr
     # Of two backends one is finished; the other one was stopped before it had anything.
     two = ("run", corpus, "--backend", "reference", "--backend", "reference:", "--out", "two", "--resume")
     for told_of in ([anew] * 2, [anew, finished]):
@@ -325,7 +326,7 @@ def test_a_finished_run_is_told_of_once_more(runs: Runs, command: Command) -> No
     assert "seed was 0 when the run was interrupted, and is 1" in other
     # One that made no package makes none later.
     ran, _ = undisturbed(runs, *SOUND)
-    assert "out: is finished, and no package" in refused(command(ran.here, *SOUND, "--package", "--resume"))
+    assert "out: is finished, and no package" in refused(command(ran.here, *PACKAGED, "--resume"))
 
 
 @pytest.mark.parametrize(
@@ -346,7 +347,7 @@ def test_only_the_same_run_is_resumed(
     runs: Runs, command: Command, more: tuple[str, ...], name: str, was: str, now: str
 ) -> None:
     ran = interrupted(runs)
-    told_of = refused(command(ran.here, *SOUND, *more, "--resume"))
+    told_of = refused(command(ran.here, *PACKAGED[:-1], *more, "--resume"))
     assert f"out: {name} was {was} when the run was interrupted, and is {now}" in told_of
     assert told_of.count("\n") == 1
     assert left_in(ran.here) == [".out.partial", ".out.partial.json"]

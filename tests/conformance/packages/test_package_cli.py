@@ -53,7 +53,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def certify(*more: str, backend: str = "reference", out: str = "out") -> Result:
-    scope = ("--in-process", "--operator", "TILE", "--level", "3_0", "--budget", "quick")
+    scope = ("--operator", "TILE", "--level", "3_0", "--budget", "quick")
     return invoke("certify", "--backend", backend, *scope, "--out", out, *more)
 
 
@@ -105,7 +105,7 @@ def test_a_sample_is_run_again() -> None:
     assert "executed again: expected 'pass accept', found 'fail accept'" in found.stdout
 
 
-IN_PROCESS = ("--in-process", "--backend", "reference", "--operator", "TILE", "--out", "o")
+TILE = ("--backend", "reference", "--operator", "TILE", "--out", "o")
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,10 @@ IN_PROCESS = ("--in-process", "--backend", "reference", "--operator", "TILE", "-
         (("certify", "--backend", "reference", "--out", "o", "--package", "--no-throughput"), "exclude each other"),
         (("certify", "--backend", "reference", "--out", "o", "--sign-key", "k"), "give --package too"),
         (("certify", "--backend", "reference", "--out", "o", "--statement", "k"), "give --package too"),
-        (("certify", *IN_PROCESS, "--package", "--statement", "k"), "k: cannot be read"),
-        (("certify", *IN_PROCESS, "--package", "--sign-key", "k"), "k: cannot be read"),
-        (("certify", *IN_PROCESS, "--waivers", "k"), "k: cannot be read"),
+        (("certify", *TILE, "--package", "--statement", "k"), "k: cannot be read"),
+        (("certify", *TILE, "--package", "--sign-key", "k"), "k: cannot be read"),
+        (("certify", *TILE, "--waivers", "k"), "k: cannot be read"),
+        (("certify", *TILE, "--package", "--in-process"), "--in-process and --package exclude each other; leave out"),
     ],
 )
 def test_wrong_usage_is_one_line_and_leaves_nothing(arguments: tuple[str, ...], message: str) -> None:
