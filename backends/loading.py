@@ -14,11 +14,13 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
+
+import msgspec
 
 from dml_conformance.backends.base import RAISED, Backend, Capabilities, check_claims
 from dml_conformance.spec.errors import BadInputError, closest
@@ -26,6 +28,11 @@ from dml_conformance.spec.registry import operators, why_unknown
 
 GROUP = "dml_conformance.backends"
 METHODS = ("validate", "execute", "capabilities")
+
+# In a backend's `paths`: what of the suite its process imported with it.
+SHARED_CODE = "shared code"
+# Modules that decide on descriptors, compute outputs, or do both. `spec.registry` is one that every process has.
+DECIDING = tuple(f"dml_conformance.{name}" for name in ("spec.validator", "backends.reference", "conformance"))
 
 # No package can take these names.
 BUILT_IN = {
@@ -42,6 +49,22 @@ BUILT_IN = {
 
 class BackendError(BadInputError, ValueError):
     """A backend that cannot be had; the message is one line that says why and what there is instead."""
+
+
+def with_shared_code(claims: Capabilities, name: str, before: Collection[str]) -> Capabilities:
+    """Claims that say which of `DECIDING` were imported with a backend into this process.
+
+    The reference backend's own `paths` say it.
+
+    Args:
+        claims: of the backend.
+        name: that it was loaded by.
+        before: the modules that were there before it was loaded.
+    """
+    shared = [module for module in DECIDING if module in sys.modules and module not in before]
+    if not shared or name == "reference":
+        return claims
+    return msgspec.structs.replace(claims, paths=claims.paths | {SHARED_CODE: ", ".join(shared)})
 
 
 def known_backends() -> tuple[str, ...]:

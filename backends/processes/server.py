@@ -10,6 +10,7 @@ import faulthandler
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -18,7 +19,7 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
 from dml_conformance.backends.foreign_text import encodable, place_of
-from dml_conformance.backends.loading import BackendError, load_backend
+from dml_conformance.backends.loading import BackendError, load_backend, with_shared_code
 from dml_conformance.backends.processes.arena import ArenaView
 from dml_conformance.backends.processes.child_process import DUMP, take_pipes
 from dml_conformance.backends.processes.framing import Receiver, send
@@ -58,10 +59,10 @@ def main(name: str, place: str, harness: int) -> None:
         harness: process that asks; 0 where something else sees to it that none outlives it.
     """
     requests, replies = take_place(harness)
-    memory = ArenaView(place)
+    memory, before = ArenaView(place), frozenset(sys.modules)
     try:
         backend = load_backend(name)
-        hello = BackendInfo(backend.capabilities(), takes_batches(backend))
+        hello = BackendInfo(with_shared_code(backend.capabilities(), name, before), takes_batches(backend))
         first = encode(hello)
     except BackendError as error:
         send(replies, encode(LoadError(encodable(str(error)))))

@@ -29,6 +29,7 @@ from typing import Any, Literal, Self
 import msgspec
 from jinja2 import Template
 
+from dml_conformance.backends.loading import SHARED_CODE
 from dml_conformance.backends.processes.losses import MOST_FORGIVEN, Loss, LossCause, lost_by_backend
 from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.encoded import EncodedRecord
@@ -488,6 +489,11 @@ class Summary(Consumer):
     def total(self) -> int:
         """Records."""
         return self.counts.total()
+
+    @property
+    def shared_code(self) -> str:
+        """What of the suite's code that decides or computes the backend's process imported with it."""
+        return str(self.campaign.backend.get("paths", {}).get(SHARED_CODE, ""))
 
     @property
     def is_in_process(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from dml_conformance.backends.loading import SHARED_CODE
 from dml_conformance.reports.model.encoded import encodable_campaign
 from dml_conformance.reports.model.records import (
     MISSING_WALLS,
@@ -173,6 +174,8 @@ def check_same_campaign(shown: Path, before: Campaign, now: Campaign) -> None:
     for own in _OWN:
         del one[own], other[own]
     one["environment"].pop(RESUMED, None)
+    for each in (one, other):  # not known with --in-process, which may differ
+        each["backend"].get("paths", {}).pop(SHARED_CODE, None)
     if set(walls_of(before.environment)) <= set(walls_of(now.environment)):  # the whole has those of its first part
         for each in (one, other):
             for name in (WALLS, MISSING_WALLS):

@@ -132,7 +132,8 @@ class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
         accelerated: whether it executes on a device other than the host's processor.
         scopes: what of the operators' descriptors it claims, where that is not all.
         held_by_structs: whether it claims only descriptors that the structs of DirectML.h can hold.
-        paths: where its work is done in one of several ways, which part of it is done in which.
+        paths: where its work is done in one of several ways, which part of it is done in which; as `shared code`,
+            modules of the suite that decide or compute and that its process imported with it.
     """
 
     name: str
