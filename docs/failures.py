@@ -168,10 +168,10 @@ FAULTS = (
         '"JOIN": {"input_tensors": (SMALL, ANY_COUNT), "output_tensor": (SMALL, ANY_COUNT)}',
     ),
     Fault(
-        "Not done, and not said",
+        "Claimed, and not done",
         "GEMM",
-        "    if desc.fused_activation is not None:\n",
-        "    if desc.fused_activation is not None and desc.beta > 1:\n",
+        'Scope(("GEMM",), attributes={"FusedActivation": ()})',
+        'Scope(("GEMM",), attributes={"FusedActivation": ("ACTIVATION_RELU", "ACTIVATION_HARD_SIGMOID")})',
     ),
 )
 

@@ -159,7 +159,9 @@ def test_operators_that_nobody_asked_for_and_that_are_not_claimed_are_left_out_a
     result = invoke(*command, "--budget", "quick", "--out", "out")
     assert result.exit_code == 0
     assert {cell["operator"] for cell in certificate(tmp_path / "out")["matrix"]} == {"CAST", "TILE"}
-    assert "at every operator and level asked for. Operators left out: 175, which are not claimed." in result.output
+    assert "at every operator and level asked for. Its claims cover 100 % of " in result.output
+    assert "rules. It was in the process that judged it" in result.output
+    assert "Operators left out: 175, which are not claimed." in result.output
     asked = invoke(*command, "--budget", "quick", "--operator", "TILE", "--operator", "GEMM", "--out", "asked")
     assert "left out" not in asked.output
     assert "at 1 of 2 combinations of operator and level" in asked.output
