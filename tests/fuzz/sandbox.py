@@ -137,7 +137,10 @@ class Sandbox:
 
 def command_line(arguments: list[str]) -> None:
     """The command line of this project, as its entry point runs it."""
+    from dml_conformance.conformance.campaign.recheck import PassedSample
     from dml_conformance.conformance.cli import main
+
+    PassedSample.chosen = lambda _: []  # type: ignore[method-assign]  # a process of the suite's own computes these
 
     main(arguments)
 

@@ -141,7 +141,7 @@ def died(how: str, where: str = "execute") -> tuple[Verdict, str]:
         ("WritesStrayWithOthers", Verdict.FAIL, "200 bytes after the end of that of output_tensor", Limits()),
         ("Talks", Verdict.CRASH, "execute raised ValueError: why not why not", Limits()),
         ("RaisesUnspeakable", Verdict.CRASH, "execute raised Unspeakable: <Unspeakable, which", Limits()),
-        ("Declines", Verdict.NOT_SUPPORTED, "not thirteen", Limits()),
+        ("Declines", Verdict.FAIL, "not thirteen", Limits()),
         ("RunsOut", Verdict.CRASH, "execute raised MemoryError: none left", Limits()),
         ("LeavesAChild", *died("SIGABRT"), Limits()),
         ("LeavesACopy", *died("SIGABRT"), Limits()),
@@ -513,7 +513,7 @@ def test_replay_survives_a_crash_and_takes_limits() -> None:
 
     cases = [json.dumps(case.to_json()) for case in CASES]
     result = replay(awful("Declines"), "--time-limit", "30", "--memory-limit", "4GiB", cases[2])
-    assert result.exit_code == 0, result.output
+    assert (result.exit_code, "not thirteen" in result.output) == (1, True), result.output
     result = replay(awful("Segfaults"), *cases)
     assert result.exit_code == 1
     assert result.output.count("SIGSEGV") == 1

@@ -68,7 +68,7 @@ def campaign_in(folder: Path) -> Campaign:
 def package(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """What certifying printed, and the package."""
     out = tmp_path_factory.mktemp("secret") / "out"
-    result = invoke("certify", "--in-process", "--backend", "reference", *SCOPE, "--package", "--out", out)
+    result = invoke("certify", "--backend", "reference", *SCOPE, "--package", "--out", out)
     assert result.exit_code == 0, result.output
     return result, out
 

@@ -34,6 +34,7 @@ from dml_conformance.conformance.exchange.corpus import (
 )
 from dml_conformance.conformance.exchange.corpus_files import FRAME_LINES, open_corpus, write_corpus
 from dml_conformance.reports.model.release import suite_version
+from dml_conformance.reports.output import whole_file
 from dml_conformance.reports.output.folder import OutputError
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
@@ -427,7 +428,7 @@ def test_nothing_is_replaced_unasked_and_nothing_but_a_corpus(tmp_path: Path, li
 def test_lines_are_not_held(tmp_path: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than a frame of them is in memory, however many there are."""
     monkeypatch.setattr(corpus_files, "FRAME_LINES", 3)
-    sizes, opened = set(), Path.open
+    sizes = set()
 
     def watched() -> Iterator[bytes]:
         for line in lines:
@@ -435,6 +436,6 @@ def test_lines_are_not_held(tmp_path: Path, lines: list[bytes], monkeypatch: pyt
             (partial,) = tmp_path.iterdir()
             sizes.add(partial.stat().st_size)
 
-    monkeypatch.setattr(Path, "open", lambda path, mode: opened(path, mode, buffering=0 if mode == "xb" else -1))
+    monkeypatch.setattr(whole_file, "opened_anew", lambda path: path.open("xb", buffering=0))
     write_corpus(tmp_path / "a.zst", watched())
     assert len(sizes) == 1 + len(lines) // 3  # nothing, one frame, two, ...
