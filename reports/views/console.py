@@ -290,7 +290,12 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     is_ascii = console.options.ascii_only
     symbols = {verdict: verdict.letter if is_ascii else verdict.symbol for verdict in CellVerdict}
     conformance = summary.conformance
-    parts: list[RenderableType] = [Text(), _matrix(console, summary, symbols), _legend(summary, symbols), Text()]
+    parts: list[RenderableType] = [
+        Text(),
+        _matrix(console, summary, symbols),
+        _legend(console, summary, symbols),
+        Text(),
+    ]
     failures = list(summary.failure_groups(*FailureKind))
     for group in failures[:SHOWN_FAILURES]:
         parts += _failure(console, summary, group)
@@ -366,15 +371,17 @@ def _matrix(console: Console, summary: Summary, symbols: Mapping[CellVerdict, st
         for verdict in CellVerdict:
             having = [cell.level for cell in row if cell.verdict is verdict]
             if having:
-                told = f"{symbols[verdict]} {verdict} {level_ranges(having, levels)}"
+                told = f"{symbols[verdict]} {verdict.word} {level_ranges(having, levels)}"
                 lines.append(_indented(console, told, STYLES[verdict]))
     return Group(*lines)
 
 
-def _legend(summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
+def _legend(console: Console, summary: Summary, symbols: Mapping[CellVerdict, str]) -> Text:
+    """What the symbols stand for: on one line, or where that is too wide on one each."""
     found = {cell.verdict for cell in summary.matrix()}
     named = [(f"{symbols[verdict]} {verdict}", STYLES[verdict]) for verdict in CellVerdict if verdict in found]
-    return Text("   ").join(Text(text, style) for text, style in named)
+    is_wide = sum(len(text) + 3 for text, _ in named) > console.width
+    return Text("\n" if is_wide else "   ").join(Text(text, style) for text, style in named)
 
 
 def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:

@@ -120,6 +120,7 @@ def of_types(identity: str, title: str, kind: type[msgspec.Struct]) -> Schema:
             continue
         schema["additionalProperties"] = False
         for field, of_field in schema["properties"].items():
+            of_field.pop("propertyNames", None)  # msgspec has it from 0.23 on; files are the same from any
             of_field["description"] = _sentence(fields[field])
     return {"$schema": _DRAFT, "$id": identity, "title": title, **reference, "$defs": found}
 

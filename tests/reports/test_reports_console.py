@@ -57,7 +57,7 @@ def test_a_narrow_terminal_gets_the_same_in_few_columns(faulty: Summary) -> None
     start = lines.index("GATHER_ELEMENTS")
     verdicts = {cell.level: cell.verdict for cell in faulty.matrix() if cell.operator == "GATHER_ELEMENTS"}
     assert lines[start + 1 : start + 4] == [
-        f"  {told.symbol} {told} {level_ranges([at for at in verdicts if verdicts[at] is told], list(verdicts))}"
+        f"  {told.symbol} {told.word} {level_ranges([at for at in verdicts if verdicts[at] is told], list(verdicts))}"
         for told in (CellVerdict.CONFORMANT, CellVerdict.NARROWER, CellVerdict.NOT_CONFORMANT)
     ]
     assert all(len(line) <= 50 for line in lines[start : lines.index("", start)])

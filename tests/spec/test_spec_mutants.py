@@ -120,7 +120,7 @@ CLAIMED = {
         *("quantization-sizes", "reflection-of-one", "shape-before-2_1", "spatial", "spatial-dimensions"),
         *("values-count", "window-range", "zero-point-sizes"),
     },
-    Category.ACCEPTANCE: {"DESCRIPTOR.acceptance"},
+    Category.ACCEPTANCE: {"DESCRIPTOR.acceptance", "DESCRIPTOR.claims"},
     Category.EXECUTION: {
         *("EXECUTION.output-bounds", "EXECUTION.inputs-unchanged", "EXECUTION.strides", "EXECUTION.in-place"),
         *("EXECUTION.binding", "values", "accuracy", "negative-indices", "out-of-range-indices"),

@@ -427,12 +427,14 @@ def test_what_is_damaged_is_told(runs: Runs, command: Command, damage: str | byt
 @pytest.mark.slow
 def test_on_a_full_disk_a_run_stops_and_is_completed_when_there_is_room(runs: Runs) -> None:
     """By the sizes of its files, and by the pages of its results."""
-    whole, _ = undisturbed(runs, *WRONG)
+    # In this process, as memory that is shared with a backend's own counts as a file of 1 MiB.
+    waiving = ("certify", "--backend", "wrong.py:Wrong", *SCOPE, "--waivers", "waivers.toml")
+    whole, _ = undisturbed(runs, *waiving)
     sizes = sorted({path.stat().st_size for path in whole.here.rglob("*") if path.is_file()})
     limits = [20_000, *(size - 1 for size in sizes if size > 20_000)]
     assert len(limits) >= 3
     for arguments, full, told_of in (
-        (WRONG, [{"file_bytes": limit} for limit in limits], "cannot be written: "),
+        (waiving, [{"file_bytes": limit} for limit in limits], "cannot be written: "),
         (SOUND, [{"pages": n} for n in (9, 13, 17)], "results.sqlite: cannot be written: database or disk is full"),
     ):
         for ran in completed(runs, arguments, full):
