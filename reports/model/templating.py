@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUn
 
 from dml_conformance.backends.foreign_text import one_line
 from dml_conformance.reports.model.text import (
+    claims_text,
     count_of,
     duration,
     executed_texts,
@@ -33,6 +34,7 @@ def environment(package: str, **options: Any) -> Environment:
         count="{:,}".format,
         plural=count_of,
         duration=duration,
+        claims=claims_text,
         executed=executed_texts,
         figure=figure,
         one_line=one_line,

@@ -19,6 +19,7 @@ from dml_conformance.reports.model.records import (
     Verdict,
     at_largest_size,
 )
+from dml_conformance.spec.rules import Category
 
 SHOWN_SIZES = 8  # of outputs that were timed, in a line
 LONGEST_BRIEF = 200  # characters
@@ -95,6 +96,32 @@ def counts_text(counts: Mapping[Verdict, int], always: Collection[Verdict] = ())
 def figure(error: float) -> str:
     """`0.546`, `1,940`, `1.2e+09`."""
     return f"{error:,.0f}" if 1000 <= error < 1e6 else f"{error:.3g}"
+
+
+def claims_text(backend: Mapping[str, Any]) -> str:
+    """What a backend claims, in a line: how much, which categories of rules, and of which descriptors if not all."""
+    levels, every = backend["levels"], sorted(map(str, Category))
+    told = [f"{count_of(len(backend['operators']), 'operator')} at {count_of(len(levels), 'level')}"]
+    enforced = sorted(backend["enforces"])
+    told.append("every category of rules" if enforced == every else f"categories {', '.join(enforced) or 'none'}")
+    if not backend["executes"]:
+        told.append("no execution")
+    if backend.get("held_by_structs"):
+        told.append("what the structs of DirectML.h hold")
+    for scope in backend.get("scopes", ()):
+        of = ", ".join(scope.get("operators", ())) or "all"
+        limits = [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in scope.items() if name != "operators"]
+        told.append(f"of {of} {', '.join(limits) or 'everything'}")
+    return "; ".join(told)
+
+
+def _plain(value: Any) -> str:
+    """What a scope says of something: a yes or no, a number, several of these, or several by field."""
+    if isinstance(value, Mapping):
+        return " and ".join(f"{field} {_plain(values)}" for field, values in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return " or ".join(map(str, value)) or "none"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def part_of_bound(used: float) -> str:

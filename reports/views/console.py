@@ -34,6 +34,7 @@ from dml_conformance.reports.model.records import (
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary, Verdicts
 from dml_conformance.reports.model.text import (
+    claims_text,
     count_of,
     counts_text,
     difference_text,
@@ -113,6 +114,7 @@ class Progress(Consumer):
     def start(self, campaign: Campaign) -> None:
         text = f"Testing {campaign.backend['name']} on {campaign.backend['device']}"
         _print(self._console, _text(self._console, text))
+        _print(self._console, _text(self._console, f"Claims: {one_line(claims_text(campaign.backend), MAX_REASON)}"))
         self._next = self._clock() + LINE_INTERVAL
         if self._console.is_terminal:
             self._bars = _started_bars(self._console, "{task.description:<10}", _Tally(), transient=False)

@@ -13,7 +13,7 @@ from rich.console import Console
 from dml_conformance.reports.model.records import JUDGED_PHASES, Caches, Phase, Verdict, at_largest_size
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.model.summary import CellVerdict, Summary
-from dml_conformance.reports.model.text import count_of, level_ranges, share_of_copy
+from dml_conformance.reports.model.text import claims_text, count_of, level_ranges, share_of_copy
 from dml_conformance.reports.views.console import (
     LINE_INTERVAL,
     SHOWN_FAILURES,
@@ -173,6 +173,7 @@ def test_without_a_terminal_progress_is_a_line_now_and_then() -> None:
     progress.finish(report_data.ending("a worker died"))
     assert shown.getvalue().splitlines() == [
         "Testing torch:cuda:0 on NVIDIA H100 80GB HBM3",
+        f"Claims: {claims_text(report_data.campaign().backend)}",
         "sweep: 11 of 500 cases, 10 pass, 1 fail",
         "sweep: 21 of 500 cases, 20 pass, 1 fail",
         "sweep: 30 of 500 cases, 29 pass, 1 fail",

@@ -4,15 +4,42 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dml_conformance.backends.base import Scope
 from dml_conformance.backends.foreign_text import encodable, one_line, printable
-from dml_conformance.reports.model.text import duration, level_ranges, pretty_json
+from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.reports.model.text import claims_text, duration, level_ranges, pretty_json
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.rules import Category
 
 LEVELS = [level.label for level in Level]
+
+
+def test_claims_are_told_in_a_line() -> None:
+    scopes = (
+        Scope(("TILE",), {"*": ("FLOAT32", "UINT8")}, (4, 5), strides=False),
+        Scope(attributes={"Function": ("SUM",), "FusedActivation": ()}),
+    )
+    everything = ReferenceBackend().capabilities()
+    assert claims_text(everything.as_json()) == "177 operators at 15 levels; every category of rules"
+    some = msgspec.structs.replace(
+        everything,
+        operators=("TILE",),
+        levels=LEVELS[:1],
+        enforces=frozenset({Category.SHAPE, Category.ACCEPTANCE}),
+        executes=False,
+        scopes=scopes,
+        held_by_structs=True,
+    )
+    assert claims_text(some.as_json()) == (
+        "1 operator at 1 level; categories acceptance, shape; no execution; what the structs of DirectML.h hold; "
+        "of TILE data types * FLOAT32 or UINT8, ranks 4 or 5, strides no; "
+        "of all attributes Function SUM and FusedActivation none"
+    )
 
 
 @given(st.text(st.characters()))
