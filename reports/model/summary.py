@@ -114,7 +114,7 @@ class CellVerdict(StrEnum):
         "◒",
         "n",
         "narrower",
-        "likewise, and not all of its cases are claimed",
+        "at least one case passed, none failed; not all of its cases are claimed",
     )
     NOT_CONFORMANT = "not conformant", "✗", "X", "differs", "a case failed, crashed or timed out"
     INCOMPLETE = (
