@@ -36,9 +36,10 @@ class Workers(Executor):
         self._setup, self._count = setup, count
         # The cores are shared out among several processes already.
         self._environment = {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")} if count > 1 else {}
-        self._lock = threading.Lock()  # guards the two that follow
+        self._lock = threading.Lock()  # guards the three that follow
         self._is_closing = False
         self._processes: dict[int, JudgeProcess] = {}  # by place
+        self._bound: list[Capabilities] = []  # what the backends claimed first, to which they are held
         self._idle: SimpleQueue[int] = SimpleQueue()  # places whose process has nothing to do
         self._pool = ThreadPoolExecutor(count, "worker")  # of which each thread waits for one process
         self._claims = [self._pool.submit(self._begun, place) for place in range(count)]
@@ -107,7 +108,7 @@ class Workers(Executor):
                 if self._is_closing:
                     process.kill()
             try:
-                return process.load(self._setup.at(place))
+                return self._claimed_alike(process.load(self._setup.at(place)))
             except ProcessLost as lost:
                 self._let_go(place)
                 if self._is_closing:
@@ -118,6 +119,21 @@ class Workers(Executor):
                 self._let_go(place)
                 raise
         raise WorkerError(f"{MOST_STARTS} worker processes were lost while they started, the last one {last}")
+
+    def _claimed_alike(self, claims: list[Capabilities]) -> list[Capabilities]:
+        """The claims of one process, which have to be those of the first: they are made before any case, and bind.
+
+        Raises:
+            WorkerError: they are others.
+        """
+        bound = [msgspec.structs.replace(own, name="", device="", versions={}, paths={}) for own in claims]
+        with self._lock:
+            self._bound = self._bound or bound
+            pairs = list(zip(self._setup.backends, bound, self._bound, strict=True))
+        for name, own, first in pairs:
+            if own != first:
+                raise WorkerError(f"{name}: claims something else in one process than in another; make both the same")
+        return claims
 
     def _let_go(self, place: int) -> None:
         with self._lock:

@@ -21,7 +21,8 @@ from typing import Any
 
 import psutil
 import pytest
-from backend_files import write_harmful_backend
+from backend_files import write_backend, write_harmful_backend
+from commands import invoke
 from judged_tasks import judge_tasks
 from places import SUPPORT
 from sweep_support import WITH_OPEN, blocks, damaged_block, digest_of, reader, untimed
@@ -422,6 +423,29 @@ def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, does: str) 
         family = [*workers, *(child for worker in workers for child in worker.children(recursive=True))]
         parent.kill()
     assert not still_there(family)
+
+
+def test_claims_that_differ_from_process_to_process_end_the_run(tmp_path: Path) -> None:
+    name = write_backend(
+        tmp_path,
+        """
+        def __init__(self, *given):
+            super().__init__(*given)
+            try:
+                (HERE / "first").touch(exist_ok=False)
+                self.operators = ("TILE", "CAST")
+            except FileExistsError:
+                self.operators = ("TILE",)
+
+        def capabilities(self):
+            return replace(super().capabilities(), operators=self.operators)
+        """,
+    )
+    corpus = tmp_path / "corpus.jsonl.zst"
+    assert invoke("generate", "--cases", "3000", "--operator", "TILE", "-o", corpus).exit_code == 0
+    result = invoke("run", corpus, "--backend", name, "--workers", "2")
+    assert result.exit_code == 3, result.output
+    assert "claims something else in one process than in another" in result.stderr
 
 
 def test_closing_ends_what_hangs(tmp_path: Path) -> None:
