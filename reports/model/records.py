@@ -47,9 +47,9 @@ LEFT_OUT = "operators left out"  # in a campaign's environment, where there are 
 # There too: what kept backends from the processes that judge and their files, and what did not, with the reasons.
 WALLS, MISSING_WALLS, NO_WALLS = "walls", "walls missing", "none"
 IN_PROCESS = "the backend is in the process that judges"  # why walls are missing
-# There too, where a run went on from results of which it could not be told who wrote them.
-# In the environment of a campaign whose seed was a secret until its end.
+# There too, of a campaign whose seed was a secret until its end.
 SEED_COMMITMENT, SEED_NONCE = "seed commitment", "seed nonce"
+# There too, where a run went on from results of which it could not be told who wrote them.
 RESUMED, NOT_AUTHENTICATED = "resumed", "from results of another machine or user, which were not authenticated"
 FEW_DIFFERENCES = 8  # of a case, where it is told in brief
 NEVER_WRITTEN = "never written"  # in place of a value: the element holds what it held before

@@ -606,18 +606,6 @@ class Summary(Consumer):
         executed = self.campaign.executed.get(operator, ())
         return bool(executed) and level not in executed and not self.campaign.every_level
 
-    def executions(self) -> dict[tuple[str, str], Verdicts]:
-        """Records about rules of execution by verdict, by operator and level; where the backend claims to execute."""
-        backend = self.campaign.backend
-        if "execution" not in backend["enforces"] or not backend["executes"]:
-            return {}
-        rules = {rule["id"] for rule in self.campaign.rules if rule["kind"] == "execution"}
-        found: dict[tuple[str, str], Verdicts] = {}
-        for (operator, level, _, rule), test in self.tests.items():
-            if rule in rules and self._claims(operator, level):
-                found.setdefault((operator, level), Verdicts()).update(test.counts)
-        return found
-
     def _claims(self, operator: str, level: str) -> bool:
         backend = self.campaign.backend
         return operator in backend["operators"] and level in backend["levels"]
