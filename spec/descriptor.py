@@ -88,7 +88,7 @@ class Slot(NamedTuple):
     tensor: TensorDesc
 
 
-class OperatorDesc(msgspec.Struct, frozen=True):
+class OperatorDesc(msgspec.Struct, frozen=True, dict=True):
     """Base of the descriptors; their attributes are the header's members in snake_case and in its order.
 
     Attributes:
@@ -104,13 +104,40 @@ class OperatorDesc(msgspec.Struct, frozen=True):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.operator, msgspec.structs.astuple(self))
 
+    # A decision asks for these some thirty times, and the judge as often again.
+    @cached_property
+    def _slots(self) -> tuple[Slot, ...]:
+        return tuple(_found_slots(self))
+
+    @cached_property
+    def _inputs(self) -> tuple[Slot, ...]:
+        return tuple(slot for slot in self._slots if slot.field.role is Role.INPUT)
+
+    @cached_property
+    def _outputs(self) -> tuple[Slot, ...]:
+        return tuple(slot for slot in self._slots if slot.field.role is Role.OUTPUT)
+
 
 def _restored(operator: str, values: tuple[Any, ...]) -> OperatorDesc:
     return descriptor_classes()[operator](*values)
 
 
-def slots(desc: OperatorDesc) -> Iterator[Slot]:
+def slots(desc: OperatorDesc) -> tuple[Slot, ...]:
     """The tensors that a descriptor has, in the order of the structure; missing ones are left out."""
+    return desc._slots
+
+
+def inputs(desc: OperatorDesc) -> tuple[Slot, ...]:
+    """The slots that the operator reads."""
+    return desc._inputs
+
+
+def outputs(desc: OperatorDesc) -> tuple[Slot, ...]:
+    """The slots that the operator writes."""
+    return desc._outputs
+
+
+def _found_slots(desc: OperatorDesc) -> Iterator[Slot]:
     for attribute, field in _tensor_fields(type(desc)):
         found = getattr(desc, attribute)
         if field.kind is TENSORS:
@@ -124,16 +151,6 @@ def slots(desc: OperatorDesc) -> Iterator[Slot]:
 @cache
 def _tensor_fields(kind: type[OperatorDesc]) -> tuple[tuple[str, Field], ...]:
     return tuple((field.attribute, field) for field in kind.fields if field.kind in (TENSOR, TENSORS))
-
-
-def inputs(desc: OperatorDesc) -> list[Slot]:
-    """The slots that the operator reads."""
-    return [slot for slot in slots(desc) if slot.field.role is Role.INPUT]
-
-
-def outputs(desc: OperatorDesc) -> list[Slot]:
-    """The slots that the operator writes."""
-    return [slot for slot in slots(desc) if slot.field.role is Role.OUTPUT]
 
 
 def tensor_at(desc: OperatorDesc, key: str) -> TensorDesc | None:

@@ -7,6 +7,7 @@ here knows how results come about.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -503,9 +504,11 @@ def describe_rules(operators: Iterable[str]) -> tuple[dict[str, Any], ...]:
         valid ones are held to, `execution` for what memory and values are), erratum (id, or "") and operators (those of
         the campaign that it concerns).
     """
-    names = tuple(operators)
-    rules = {rule.id: rule for name in names for rule in rules_of(name)}
-    concerned = {rule_id: [name for name in names if rule in rules_of(name)] for rule_id, rule in rules.items()}
+    rules, concerned = {}, defaultdict(list)
+    for name in operators:
+        for rule in rules_of(name):
+            rules[rule.id] = rule
+            concerned[rule.id].append(name)
     return tuple(
         {
             "id": rule.id,

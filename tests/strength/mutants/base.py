@@ -521,7 +521,7 @@ def with_named_type(desc: Any, taken: DataType, by: DataType) -> Any:
 
 
 def rank(desc: Any) -> int:
-    return len(next(slots(desc)).tensor.sizes)
+    return len(slots(desc)[0].tensor.sizes)
 
 
 def bound(data_type: DataType, values: Any) -> tuple[TensorDesc, Binding]:
