@@ -1,0 +1,1 @@
+"""Descriptors as models of ONNX, and ONNX Runtime as a backend that runs them."""
