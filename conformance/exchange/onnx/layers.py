@@ -1,9 +1,8 @@
 """The layers of an ONNX model: DirectML's descriptors that its nodes become, each distinct one once.
 
-A node becomes one descriptor or several, as ONNX Runtime's DirectML execution provider makes them. Every value of the
-model is packed memory in row-major order, and a descriptor's tensors view that memory: broadcasting is a stride of 0, a
-transposition other strides, a reshape other sizes. So nothing has to be moved between two layers, and a network can be
-executed as the chain of its steps.
+A node becomes one descriptor or several. Every value of the model is packed memory in row-major order, and a
+descriptor's tensors view that memory: broadcasting is a stride of 0, a transposition other strides, a reshape other
+sizes. So nothing has to be moved between two layers, and a network can be executed as the chain of its steps.
 """
 
 from __future__ import annotations
@@ -13,24 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
+import onnx
 
-from dml_conformance.spec.case import Case
+from dml_conformance.conformance.exchange.onnx.graph import Graph, Scope, Told
+from dml_conformance.conformance.exchange.onnx.mapping import mappings
+from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation
+from dml_conformance.conformance.exchange.onnx.reading import ModelError, check, with_sizes, without_weights
+from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.strategies.cases import execution_rules, recipes
+from dml_conformance.strategies.chooser import SeededChooser
+
+__all__ = ["Binding", "Layer", "Layers", "ModelError", "Step", "Told", "layers_of"]
 
 
-class Binding(NamedTuple):
-    """A value of the model at a tensor of a descriptor.
-
-    Attributes:
-        slot: key of the tensor, `input_tensor` or `input_tensors[2]`.
-        value: name in the model, functions inlined. What a node's first descriptor leaves for its next one is named by
-            the node, `conv1#0`. The memory is packed, in row-major order, and all of it is bound.
-        offset: bytes from the start of the value's memory to the tensor.
-    """
-
-    slot: str
-    value: str
-    offset: int = 0
+MOST_NAME = 200  # characters of a node's name that a case is labelled with
 
 
 class Step(NamedTuple):
@@ -74,38 +72,20 @@ class Layer:
         return tuple(step.node for step in self.steps)
 
 
-class Unmapped(NamedTuple):
-    """A node that no valid descriptor was made of.
-
-    Attributes:
-        node: its name.
-        op_type: `NonMaxSuppression`.
-        domain: "" for ONNX's own.
-        version: of the domain's operator set that the model imports.
-        reason: in a sentence.
-    """
-
-    node: str
-    op_type: str
-    domain: str
-    version: int
-    reason: str
-
-
 @dataclass(frozen=True)
 class Layers:
     """What a model becomes.
 
     Attributes:
         layers: the distinct ones, by the first step of each.
-        unmapped: the nodes that are none, in the model's order.
+        unmapped: the nodes that no valid descriptor was made of, in the model's order.
         aliases: by name, values that are the memory of another one, such as those of Reshape; the other one is none.
-        constants: values that are known without executing anything, by name: computed from shapes, and initializers and
-            constants that are small.
+        constants: values that steps read and that are known without executing anything, by name: what is computed of
+            shapes, and small initializers.
     """
 
     layers: tuple[Layer, ...]
-    unmapped: tuple[Unmapped, ...]
+    unmapped: tuple[Told, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
@@ -116,15 +96,123 @@ class Layers:
         return sorted(every, key=lambda one: one[0].number)
 
 
-def layers_of(model: Any, level: Level, dims: Mapping[str, int] | None = None) -> Layers:
+def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | None = None, name: str = "") -> Layers:
     """The layers of a model.
 
     Args:
-        model: an onnx.ModelProto; weights need not be there.
+        model: weights need not be there: what matters of them is type and shape. It is left as it is.
         level: the feature level of the descriptors; what it has no valid descriptor for is unmapped.
         dims: sizes of symbolic dimensions, by their names.
+        name: of the model, which the cases have as their origin.
 
     Raises:
         ModelError: the model is none, or a shape is not known.
     """
-    raise NotImplementedError
+    lean = without_weights(model)
+    with_sizes(lean, dims or {})
+    check(lean)
+    graph = Graph(lean, level)
+    collector = _Collector(graph, level)
+    graph.walk(collector)
+    return collector.layers(name)
+
+
+class _Collector:
+    """What comes of the nodes that a walk visits."""
+
+    def __init__(self, graph: Graph, level: Level) -> None:
+        self._graph = graph
+        self._level = level
+        self._steps: list[tuple[OperatorDesc, Step]] = []
+        self._told: list[Told] = []
+
+    def told(self, told: Told) -> None:
+        self._told.append(told)
+
+    def mark(self) -> tuple[int, int]:
+        """Where the collection stands."""
+        return len(self._steps), len(self._told)
+
+    def back_to(self, mark: tuple[int, int]) -> list[Told]:
+        """Forget what was collected since; returns what was told."""
+        steps, told = mark
+        forgotten = self._told[told:]
+        del self._steps[steps:], self._told[told:]
+        return forgotten
+
+    def node(self, node: Node, proto: onnx.NodeProto, scope: Scope) -> None:
+        """Map a node, or the function that ONNX defines it by."""
+        try:
+            made = self._mapped(node)
+        except NotMapped as error:
+            reason = str(error)
+        else:
+            for one in made:
+                if isinstance(one, Alias):
+                    self._graph.alias(one.value, one.of)
+                else:
+                    number = len(self._steps)
+                    step = Step(node.name, node.op_type, one.inputs, one.outputs, number)
+                    self._steps.append((one.desc, step))
+            return
+        version = scope.opsets.get(proto.domain, node.version)
+        function = self._graph.function_of(proto, node.domain, version)
+        if function is not None:
+            mark = self.mark()
+            try:
+                self._graph.inline(proto, function, scope._replace(path=f"{node.name}/"), self)
+            except ModelError as error:
+                self.back_to(mark)
+                reason += f"; nor is its function mapped: {error}"
+            else:
+                if len(self._told) == mark[1]:
+                    return
+                failed = self.back_to(mark)[0]
+                reason += f"; nor is its function mapped: {failed.op_type}: {failed.reason}"
+        self._told.append(Told(node.name, node.op_type, node.domain, version, reason))
+
+    def _mapped(self, node: Node) -> list[Operation | Alias]:
+        """What a node becomes; raises NotMapped, also where it is not valid."""
+        mapping = mappings().get((node.domain, node.op_type))
+        if mapping is None:
+            raise NotMapped("no operator of DirectML does what it does")
+        made = list(mapping.make(node))
+        for one in made:
+            if isinstance(one, Operation):
+                _check(one.desc, self._level)
+        return made
+
+    def layers(self, name: str) -> Layers:
+        """All that was collected."""
+        steps: dict[OperatorDesc, list[Step]] = {}
+        for desc, step in self._steps:
+            steps.setdefault(desc, []).append(step)
+        read = {binding.value for _, step in self._steps for binding in step.inputs}
+        constants = {
+            each: value.constant
+            for each in sorted(read | {self._graph.aliases.get(each, each) for each in read})
+            if (value := self._graph.values.get(each)) is not None and value.constant is not None
+        }
+        return Layers(
+            tuple(Layer(_case(desc, self._level, name, found), tuple(found)) for desc, found in steps.items()),
+            tuple(self._told),
+            self._graph.aliases,
+            constants,
+        )
+
+
+def _check(desc: OperatorDesc, level: Level) -> None:
+    """Raises NotMapped where a descriptor is not valid."""
+    decision = decide(desc, level)
+    if decision.outcome is not Outcome.ACCEPT:
+        first = decision.violations[0]
+        raise NotMapped(f"{first.rule.id} at {level}: {first.where}: {first.found}")
+
+
+def _case(desc: OperatorDesc, level: Level, name: str, steps: list[Step]) -> Case:
+    """A valid case of a descriptor, with data as other cases of its operator have."""
+    rules = execution_rules(desc.operator, level)
+    more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
+    origin = f"{MODEL_ORIGIN}{name}: {steps[0].node[:MOST_NAME]}{more}"
+    data = recipes(SeededChooser(f"layer/{desc!r}"), desc)
+    return Case(desc, level, data, rules[0] if rules else "", Outcome.ACCEPT, (), origin)

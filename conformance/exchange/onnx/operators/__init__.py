@@ -1,0 +1,1 @@
+"""The mapping of ONNX's operators, one module a family."""

@@ -1,0 +1,63 @@
+"""Executing the layers of a model one after the other, on what the reference expects of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dml_conformance.backends.base import Binding
+from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance.exchange.onnx.layers import Layers, Step
+from dml_conformance.conformance.judge.memory import elements_at
+from dml_conformance.spec.operator import OperatorDesc, outputs, tensor_at
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Chain:
+    """The memory of a model's values, by the names of those that are no other's.
+
+    Args:
+        layers: of the model.
+        given: its inputs and weights, by name.
+    """
+
+    def __init__(self, layers: Layers, given: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._aliases = layers.aliases
+        self._memory = {name: as_bytes(array) for name, array in {**layers.constants, **given}.items()}
+        for step, case in layers.steps:
+            self._execute(step, case.desc)
+
+    def bytes_of(self, name: str) -> Bytes:
+        """What a value holds."""
+        return self._memory[self._aliases.get(name, name)]
+
+    def _execute(self, step: Step, desc: OperatorDesc) -> None:
+        bound = {}
+        for slot, value in step.inputs:
+            tensor = tensor_at(desc, slot)
+            assert tensor is not None
+            content = self.bytes_of(value)
+            whole = np.zeros(max(tensor.total_tensor_size_in_bytes, len(content) + -len(content) % 4), np.uint8)
+            whole[: len(content)] = content
+            bound[slot] = Binding(whole, 0, len(whole))
+        found = expected_output(desc, bound)
+        tensors = {slot.key: slot.tensor for slot in outputs(desc)}
+        for slot, value in step.outputs:
+            tensor = tensors[slot]
+            memory = np.zeros(tensor.total_tensor_size_in_bytes, np.uint8)
+            elements_at(memory, 0, tensor)[...] = found[slot].values
+            self._memory[value] = memory
+
+
+def as_bytes(array: npt.NDArray[Any]) -> Bytes:
+    """An array as packed memory holds it; of less than a byte two elements share one."""
+    array = np.ascontiguousarray(array)
+    if array.dtype.name in ("int4", "uint4"):
+        nibbles = array.astype(np.int8).ravel().view(np.uint8) & 15
+        nibbles = np.concatenate([nibbles, np.zeros(len(nibbles) % 2, np.uint8)])
+        return nibbles[::2] | nibbles[1::2] << 4
+    return np.atleast_1d(array).ravel().view(np.uint8)
