@@ -38,6 +38,7 @@ class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
     period: int = 0
 
 
+MODEL_ORIGIN = "model/"  # before the name of a model and of its nodes, the origin of a case that is a layer
 OFFSET_ALIGNMENT = 16  # bytes; all that is promised of a bound offset: DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT
 SIZE_ALIGNMENT = 4  # bytes that a bound size is a multiple of
 

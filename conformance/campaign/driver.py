@@ -42,6 +42,7 @@ from dml_conformance.spec.registry import operators
 THROUGHPUT = "throughput"  # the task that is all measurements together
 BLOCK_LINES = 1024
 CORPUS_BUDGET = "corpus"  # what a campaign of corpora has in place of a budget
+MODELS = "models"  # in the environment of a campaign, those whose layers the cases are
 
 
 def certify(
@@ -287,6 +288,8 @@ def describe_sweep(
     if shard == WHOLE and len({header.shard for header in headers}) == 1:
         shard = Shard(*headers[0].shard)  # that they were made as
     names, labels = {name for h in headers for name in h.operators}, {label for h in headers for label in h.levels}
+    models = [header.model for header in headers if header.model]
+    of_models = {MODELS: ", ".join(models)} if models else {}
     return _described(
         capabilities,
         operators=tuple(name for name in operators() if name in names),
@@ -295,7 +298,9 @@ def describe_sweep(
         seed=headers[0].seed,
         spec=setup.reading,
         accuracy=setup.tolerance.name,
-        environment=environment(setup.limits) | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)},
+        environment=environment(setup.limits)
+        | {"corpus": ", ".join(digests) or "standard input", "shard": str(shard)}
+        | of_models,
         repeat=setup.repeat,
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.backends.processes.losses import losses_together
-from dml_conformance.conformance.campaign.driver import CORPUS_BUDGET
+from dml_conformance.conformance.campaign.driver import CORPUS_BUDGET, MODELS
 from dml_conformance.conformance.exchange.corpus import WHOLE, Header, Shard
 from dml_conformance.conformance.judge.blame import Blame, SettledStream
 from dml_conformance.reports.model.records import MISSING_WALLS, WALLS, Campaign, Ending, Record, named, walls_of
@@ -113,6 +113,11 @@ def _shard(store: Store) -> ShardResults:
         raise MergeError(
             f"{store.path}: expected results of dml-conformance {suite_version()}, which this is; found those of "
             f"{campaign.suite_version}"
+        )
+    if MODELS in campaign.environment:
+        raise MergeError(
+            f"{store.path}: its cases are layers of {campaign.environment[MODELS]}; there is no merging of these: run "
+            "their corpus whole"
         )
     if ending is None or not ending.complete:
         found = "one that was interrupted" if ending is None else f"one that is incomplete: {ending.reason}"

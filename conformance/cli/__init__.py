@@ -22,6 +22,7 @@ COMMANDS = {
     "accuracy": ("accuracy:accuracy", "Measure how far results are from the exact values."),
     "check": ("check:check", "Decide whether operator descriptors are valid at a level."),
     "completion": ("completion:completion", "Print the completion script of a shell."),
+    "corpus": ("corpus:corpus", "Write a corpus of the layers of a model."),
     "directml": ("directml:directml", "Install the real DirectML library, and show what it says."),
     "export": ("export:export", "Write results as CTRF, Markdown, CSV or JUnit."),
     "export-model": ("exchange:export_model", "Write cases as DxDispatch models."),

@@ -13,6 +13,15 @@ from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, w
 from dml_conformance.reports.views.console import Steps
 from dml_conformance.spec.levels import Level
 
+corpus_option = click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="The corpus to write, compressed where the name ends in .zst; - for standard output. It must not exist yet.",
+)
+
 
 @click.command()
 @click.option(
@@ -28,14 +37,7 @@ from dml_conformance.spec.levels import Level
 @click.option(
     "--shard", metavar="I/N", type=SHARD, help="Only part I of N, such as 3/16; the parts together are the whole."
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="The corpus to write, compressed where the name ends in .zst; - for standard output. It must not exist yet.",
-)
+@corpus_option
 @replace_option("the corpus if it exists")
 def generate(
     cases: int,

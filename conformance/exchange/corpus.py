@@ -1,4 +1,4 @@
-"""Corpora: many seeded cases as lines of JSON, the same bytes wherever they are made.
+"""Corpora: many seeded cases, or the layers of a model, as lines of JSON, the same bytes wherever they are made.
 
 The first line says what the corpus is, the last one how many cases there are and what they digest to; every line
 between is a case with a check of its own text. Case number k depends on k and on what the first line says, on nothing
@@ -12,7 +12,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -67,8 +67,8 @@ class Shard(NamedTuple):
 WHOLE = Shard(1, 1)
 
 
-class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a corpus is; together with a case's number it fixes the case.
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a corpus is; together with a case's number it fixes the case, unless the cases are a model's layers.
 
     Attributes:
         form: of the lines.
@@ -79,6 +79,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cases: in all shards together.
         shard: its number, and how many there are.
         in_shard: how many cases follow.
+        model: name of the model whose layers the cases are; "" where they are seeded.
     """
 
     form: int
@@ -89,6 +90,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cases: int
     shard: tuple[int, int]
     in_shard: int
+    model: str = ""
 
     @classmethod
     def of(
@@ -126,6 +128,17 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             names, at = ", ".join(header.operators), ", ".join(header.levels)
             raise CorpusError(f"there are no cases of {names} at {at}; name a higher level or another operator")
         return header
+
+    @classmethod
+    def of_model(cls, model: str, cases: Sequence[Case]) -> Header:
+        """What a corpus of a model's layers is.
+
+        Args:
+            model: its name.
+            cases: one for each distinct layer.
+        """
+        whole = cls.of(len(cases), 0, [case.operator for case in cases], [case.level for case in cases])
+        return msgspec.structs.replace(whole, model=model)
 
     def cells(self) -> list[tuple[str, Level]]:
         """The operators and levels that a case can be about."""
@@ -165,9 +178,33 @@ class _CorpusEndLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end: CorpusEnd
 
 
+class LayerUse(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a model has the layer that a case is.
+
+    Attributes:
+        count: how often the model executes it.
+        nodes: names of the nodes that it is of, in the model's order; the first of them where there are very many.
+    """
+
+    count: int
+    nodes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, nodes: Sequence[str]) -> LayerUse:
+        """That of a layer, from a name for each time that it is executed."""
+        room, shown = MOST_LINE_BYTES // 4, []
+        for name in dict.fromkeys(nodes):
+            room -= len(_encode(name)) + 1
+            if room < 0:
+                break
+            shown.append(name)
+        return cls(len(nodes), tuple(shown))
+
+
 class _CaseLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check: str
     case: msgspec.Raw
+    layer: LayerUse | None = None
 
 
 _encode = msgspec.json.Encoder().encode
@@ -177,20 +214,25 @@ _CASE_DECODER = msgspec.json.Decoder(_CaseLine)
 _ENDING_START = b'{"end":'
 
 
-def corpus_lines(header: Header, cases: Iterable[Case] | None = None) -> Iterator[bytes]:
+def corpus_lines(
+    header: Header, cases: Iterable[Case] | None = None, uses: Iterable[LayerUse] | None = None
+) -> Iterator[bytes]:
     """Every line of a corpus, each with its line feed.
 
     Args:
         header: what it is.
         cases: its cases, where they are at hand.
+        uses: of each case, where they are a model's layers.
     """
     line = _encode(_HeaderLine(header)) + b"\n"
     digest = hashlib.sha256(line)
     yield line
     count = 0
-    for case in header.numbered_cases() if cases is None else cases:
+    cases = header.numbered_cases() if cases is None else cases
+    for case, use in zip(cases, repeat(None) if uses is None else uses, strict=False):
         text = _encode(case.to_json())
-        line = b'{"check":"%s","case":%s}\n' % (_check(text), text)
+        layer = b"" if use is None else b',"layer":%s' % _encode(use)
+        line = b'{"check":"%s","case":%s%s}\n' % (_check(text), text, layer)
         digest.update(line)
         count += 1
         yield line
@@ -324,7 +366,7 @@ class CorpusReader:
         if header.suite_version != suite_version():
             raise self._error(
                 f"expected a corpus made by dml-conformance {suite_version()}, which this is; found one made by "
-                f"{header.suite_version}; make it anew with its seed, {header.seed}"
+                f"{header.suite_version}; make it anew {_from_what(header)}"
             )
         unknown = [name for name in header.operators if name not in all_operators()]
         if unknown:
@@ -378,6 +420,11 @@ def in_blocks(lines: Iterable[CorpusLine], size: int) -> Iterator[Sequence[Corpu
     lines = iter(lines)
     while block := list(islice(lines, size)):
         yield block
+
+
+def _from_what(header: Header) -> str:
+    """What makes a corpus again."""
+    return f"of its model, {header.model}" if header.model else f"with its seed, {header.seed}"
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference.layout import bits
-from dml_conformance.spec.case import Case
+from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.descriptor import Slot, inputs, outputs
 from dml_conformance.spec.expectation import Bits
 from dml_conformance.strategies.values import NUMPY_TYPE, buffer_size, materialize
@@ -24,15 +24,24 @@ Index = tuple[int | slice, ...]
 def input_lines(case_json: Mapping[str, Any], place: tuple[int, ...] = ()) -> list[str]:
     """For each input of a case a line such as `InputTensor = np.array([-4, 0, 0], np.int32)`.
 
-    Of a large one these are the first elements, and those that a wrong element depends on if it has the output's sizes,
-    or more where these are 1. None of a case that is not executed, is too large to be made for this, or cannot be read.
+    Before them stands the layer that the case is, where it is one of a model. Of a large one these are the first
+    elements, and those that a wrong element depends on if it has the output's sizes, or more where these are 1. None of
+    a case that is not executed, is too large to be made for this, or cannot be read.
 
     Args:
         case_json: as a record has it.
         place: coordinates in an output.
     """
-    if not case_json.get("data"):
-        return []
+    layer = _layer(case_json)
+    return layer + (_input_lines(case_json, place) if case_json.get("data") else [])
+
+
+def _layer(case_json: Mapping[str, Any]) -> list[str]:
+    origin = str(case_json.get("origin", ""))
+    return [f"Layer of {origin.removeprefix(MODEL_ORIGIN)}"] if origin.startswith(MODEL_ORIGIN) else []
+
+
+def _input_lines(case_json: Mapping[str, Any], place: tuple[int, ...]) -> list[str]:
     try:
         case = Case.from_json(dict(case_json))
         slots = inputs(case.desc)
