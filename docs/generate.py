@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from dml_conformance.conformance.accuracy.page import as_markdown as as_markdown
 from dml_conformance.conformance.accuracy.page import read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
+from dml_conformance.conformance.exchange.onnx.coverage import NEWEST, OLDEST, Covered, Way, counts, coverage, webnn
+from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT
 from dml_conformance.conformance.gate import plugin
 from dml_conformance.documents.check import checks
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
@@ -55,6 +57,7 @@ def generated() -> dict[Path, str]:
         REFERENCE / "rules.md": _rules_page(),
         REFERENCE / "errata.md": _errata_page(),
         REFERENCE / "page-checks.md": _page_checks_page(),
+        REFERENCE / "onnx.md": _onnx_page(),
         ROOT / "docs" / "accuracy.md": _accuracy_page(),
         ROOT / "spec" / "structures.pyi": _structures_stub(),
     }
@@ -272,6 +275,55 @@ def _page_checks_page() -> str:
     )
     rows = ((f"`{check.name}`", str(check.severity), check.statement) for check in checks().values())
     return _page("Checks of pages", introduction, _table(("check", "severity", "what should hold"), rows))
+
+
+def _onnx_page() -> str:
+    covered = coverage()
+    found = counts(covered)
+    mapped, memory, known, inlined, function, unmapped = (found["", way] for way in Way)
+    introduction = (
+        f"What `dml-conformance corpus from-model` makes of the {sum(found['', way] for way in Way)} operators that ONNX "
+        f"has from opset {OLDEST} to {NEWEST}: of {mapped} operators of DirectML, of {memory} nothing, as their value is "
+        f"the memory of its input; {known} are known before, {inlined} inlined, {function} taken apart as ONNX defines "
+        f"them, and {unmapped} not mapped. Each node that becomes no valid descriptor at the level is told with its "
+        "reason. The mapping follows ONNX Runtime's DirectML execution provider: tensors of fewer than 4 dimensions get "
+        "leading ones, what is broadcast has strides of 0, what is transposed the strides of its input. Nothing is "
+        "fused. Of several operators the newest is taken that the level has; an operator that ONNX defines by a function "
+        "becomes what that is made of where it cannot be taken whole.\n\nThe numbers behind a name are the versions "
+        f"since opset {OLDEST}."
+    )
+    own_rows = (_covered_row(each) for each in covered if not each.domain)
+    of_onnx = _table(("operator", "versions", "becomes"), own_rows)
+    rows_of_microsoft = (_covered_row(each) for each in covered if each.domain == MICROSOFT)
+    of_microsoft = _table(("operator", "becomes"), ((name, words) for name, _, words in rows_of_microsoft))
+    others = ", ".join(
+        f"{count} of `{domain}`" for (domain, _), count in found.items() if domain not in ("", MICROSOFT)
+    )
+    names = ((f"`{name}`", _names(to) or str(Way.MEMORY)) for name, to in webnn().items())
+    of_others = (
+        f"Not mapped are the operators of other domains: {others}. What they do, with trees, text and training, is "
+        "none of what DirectML does."
+    )
+    about_microsoft = (
+        "ONNX has no schema of these; their types and shapes are worked out here. The domain has more, which no "
+        "descriptor is known for: a node of one is told."
+    )
+    about_webnn = "What the backend of Chromium makes of them with DirectML; models of WebNN are not read here."
+    parts = (
+        *("## Operators of ONNX", of_onnx, of_others),
+        *("## Operators of com.microsoft", about_microsoft, of_microsoft),
+        *("## Operators of WebNN", about_webnn, _table(("operator", "becomes"), names)),
+    )
+    return _page("ONNX and WebNN", introduction, "\n\n".join(parts))
+
+
+def _covered_row(each: Covered) -> tuple[str, str, str]:
+    words = _names(each.to) or str(each.way)
+    return f"`{each.op_type}`", ", ".join(map(str, each.versions)), words + (f": {each.reason}" if each.reason else "")
+
+
+def _names(operators: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in operators)
 
 
 def _accuracy_page() -> str:

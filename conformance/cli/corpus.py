@@ -80,10 +80,10 @@ def _layers(path: Path, level: Level, dims: dict[str, int]) -> Layers:
     except ImportError:
         raise BadInputError("models are read by the package onnx; run: pip install 'dml-conformance[onnx]'") from None
     from dml_conformance.conformance.exchange.onnx.layers import layers_of
-    from dml_conformance.conformance.exchange.onnx.reading import ModelError, read_model
+    from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, read_model
 
     model = read_model(path)
     try:
         return layers_of(model, level, dims, path.name)
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
+    except OnnxModelError as error:
+        raise OnnxModelError(f"{path}: {error}") from None

@@ -21,7 +21,7 @@ from dml_conformance.conformance.exchange.onnx.node import Node, NotMapped, Valu
 from dml_conformance.conformance.exchange.onnx.reading import (
     MOST_VALUES,
     ONNX_DOMAINS,
-    ModelError,
+    OnnxModelError,
     function_key,
     node_name,
 )
@@ -88,7 +88,7 @@ class Graph:
         """Visit every node in turn: `visit(node, graph, proto, scope)`, or `visit(told)` for one that is no node here.
 
         Raises:
-            ModelError: a node contradicts its inputs, or there are too many.
+            OnnxModelError: a node contradicts its inputs, or there are too many.
         """
         graph = self._model.graph
         opsets = {each.domain: each.version for each in self._model.opset_import}
@@ -107,7 +107,7 @@ class Graph:
         for node in nodes:
             self._count += 1
             if self._count > MOST_NODES:
-                raise ModelError(f"node {node_name(node)!r}: there are more than {MOST_NODES:,} nodes with it")
+                raise OnnxModelError(f"node {node_name(node)!r}: there are more than {MOST_NODES:,} nodes with it")
             self._one(node, scope, visit)
 
     def _one(self, node: onnx.NodeProto, scope: Scope, visit: Any) -> None:
@@ -158,7 +158,7 @@ class Graph:
         schema = _schema(node.op_type, domain, version)
         if schema is None:
             if domain in ("", "ai.onnx.ml"):
-                raise ModelError(f"node {name!r}: {node.op_type} is no operator of {domain or 'ONNX'} {version}")
+                raise OnnxModelError(f"node {name!r}: {node.op_type} is no operator of {domain or 'ONNX'} {version}")
             self._infer_unknown(node, name, domain, version)
             return
         given = {each: self.values[each] for each in node.input if each}
@@ -177,7 +177,7 @@ class Graph:
             except (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError, ValueError) as error:
                 reason = " ".join(str(error).split())
         else:
-            raise ModelError(f"node {name!r}: {node.op_type} contradicts its inputs: {reason}")
+            raise OnnxModelError(f"node {name!r}: {node.op_type} contradicts its inputs: {reason}")
         for each in filter(None, node.output):
             self.values[each] = Value(each, self._completed(each, found.get(each, NO_TYPE)))
 

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy.typing as npt
 import onnx
 
+from dml_conformance.conformance.exchange.onnx.coverage import why_unmapped
 from dml_conformance.conformance.exchange.onnx.graph import Graph, Scope, Told
 from dml_conformance.conformance.exchange.onnx.mapping import mappings
 from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation
-from dml_conformance.conformance.exchange.onnx.reading import ModelError, check, with_sizes, without_weights
+from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, check, with_sizes, without_weights
 from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
@@ -25,7 +26,7 @@ from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.cases import execution_rules, recipes
 from dml_conformance.strategies.chooser import SeededChooser
 
-__all__ = ["Binding", "Layer", "Layers", "ModelError", "Step", "Told", "layers_of"]
+__all__ = ["Binding", "Layer", "Layers", "OnnxModelError", "Step", "Told", "layers_of"]
 
 
 MOST_NAME = 200  # characters of a node's name that a case is labelled with
@@ -106,7 +107,7 @@ def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | No
         name: of the model, which the cases have as their origin.
 
     Raises:
-        ModelError: the model is none, or a shape is not known.
+        OnnxModelError: the model is none, or a shape is not known.
     """
     lean = without_weights(model)
     with_sizes(lean, dims or {})
@@ -161,7 +162,7 @@ class _Collector:
             mark = self.mark()
             try:
                 self._graph.inline(proto, function, scope._replace(path=f"{node.name}/"), self)
-            except ModelError as error:
+            except OnnxModelError as error:
                 self.back_to(mark)
                 reason += f"; nor is its function mapped: {error}"
             else:
@@ -175,7 +176,7 @@ class _Collector:
         """What a node becomes; raises NotMapped, also where it is not valid."""
         mapping = mappings().get((node.domain, node.op_type))
         if mapping is None:
-            raise NotMapped("no operator of DirectML does what it does")
+            raise NotMapped(why_unmapped(node.domain, node.op_type))
         made = list(mapping.make(node))
         for one in made:
             if isinstance(one, Operation):

@@ -26,7 +26,7 @@ ONNX_DOMAINS = ("", "ai.onnx")
 KNOWN_DOMAINS = (*ONNX_DOMAINS, "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft")
 
 
-class ModelError(BadInputError, ValueError):
+class OnnxModelError(BadInputError, ValueError):
     """A model that cannot be read; the message says of which file and node, and what was expected."""
 
 
@@ -34,27 +34,27 @@ def read_model(path: Path) -> onnx.ModelProto:
     """Read a model from a file, without its weights.
 
     Raises:
-        ModelError: it cannot be read, is no model, or is too large without its weights.
+        OnnxModelError: it cannot be read, is no model, or is too large without its weights.
     """
     try:
         with path.open("rb") as stream:
             if not stream.read(1):
-                raise ModelError(f"{path}: the file is empty; expected an ONNX model")
+                raise OnnxModelError(f"{path}: the file is empty; expected an ONNX model")
             with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
                 kept = b"".join(_kept(_Reader(content), 0, len(content), _MODEL, 0))
     except (OSError, ValueError) as error:
-        if isinstance(error, ModelError):
+        if isinstance(error, OnnxModelError):
             raise
         reason = (error.strerror or str(error)) if isinstance(error, OSError) else error
         what = "cannot be read" if isinstance(error, OSError) else "expected an ONNX model as protobuf"
-        raise ModelError(f"{path}: {what}: {reason}") from None
+        raise OnnxModelError(f"{path}: {what}: {reason}") from None
     model = onnx.ModelProto()
     try:
         model.ParseFromString(kept)
     except DecodeError:
-        raise ModelError(f"{path}: expected an ONNX model as protobuf, found something else") from None
+        raise OnnxModelError(f"{path}: expected an ONNX model as protobuf, found something else") from None
     if not model.HasField("graph"):
-        raise ModelError(f"{path}: expected an ONNX model; it has no graph")
+        raise OnnxModelError(f"{path}: expected an ONNX model; it has no graph")
     return model
 
 
@@ -173,7 +173,7 @@ def _copied(message: Any, target: Any, left_out: Iterable[str]) -> Any:
 def _move(source: Any, target: Any, weights: dict[str, onnx.ValueInfoProto], depth: int) -> None:
     """Initializers and nodes of a graph into another one, without those that are weights."""
     if not depth:
-        raise ModelError(f"graph {source.name!r}: graphs lie in each other more than {MOST_DEPTH} deep")
+        raise OnnxModelError(f"graph {source.name!r}: graphs lie in each other more than {MOST_DEPTH} deep")
     for tensor in source.initializer:
         if is_weight(tensor):
             weights[tensor.name] = _described(tensor.name, tensor)
@@ -217,11 +217,11 @@ def check(model: onnx.ModelProto) -> None:
     """Hold a model against ONNX's own checker, and its functions and domains against what can be followed.
 
     Raises:
-        ModelError: naming the node, where there is one.
+        OnnxModelError: naming the node, where there is one.
     """
     for imported in model.opset_import:
         if imported.domain in ONNX_DOMAINS and imported.version > onnx.defs.onnx_opset_version():
-            raise ModelError(
+            raise OnnxModelError(
                 f"it is of opset {imported.version}; onnx {onnx.__version__} knows those up to "
                 f"{onnx.defs.onnx_opset_version()}: install a newer onnx"
             )
@@ -234,7 +234,7 @@ def check(model: onnx.ModelProto) -> None:
     try:
         onnx.checker.check_model(complete)
     except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
-        raise ModelError(f"onnx's checker refuses it: {' '.join(str(error).split())}") from None
+        raise OnnxModelError(f"onnx's checker refuses it: {' '.join(str(error).split())}") from None
     _check_domains(model.graph.node, {function_key(each) for each in model.functions}, MOST_DEPTH)
 
 
@@ -245,7 +245,7 @@ def function_key(function: onnx.FunctionProto | onnx.NodeProto) -> tuple[str, st
 
 
 def _check_functions(model: onnx.ModelProto) -> None:
-    """Raises ModelError where a function needs itself."""
+    """Raises OnnxModelError where a function needs itself."""
     functions = {function_key(each): each for each in model.functions}
     finished: set[tuple[str, str, str]] = set()
     for start in functions:
@@ -258,7 +258,7 @@ def _check_functions(model: onnx.ModelProto) -> None:
                 finished.add(path.pop())
             elif key in path:
                 names = " calls ".join(name for _, name, _ in (*path[path.index(key) :], key))
-                raise ModelError(f"function {key[1]!r} is recursive: {names}")
+                raise OnnxModelError(f"function {key[1]!r} is recursive: {names}")
             else:
                 path.append(key)
                 stack.append(iter(_called(functions[key].node)))
@@ -275,7 +275,7 @@ def _called(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, str, str]]:
 def _check_domains(nodes: Iterable[onnx.NodeProto], functions: set[tuple[str, str, str]], depth: int) -> None:
     for node in nodes:
         if node.domain not in KNOWN_DOMAINS and function_key(node) not in functions:
-            raise ModelError(
+            raise OnnxModelError(
                 f"node {node_name(node)!r}: {node.op_type} is of domain {node.domain!r}, which is not known here, and "
                 "the model has no function for it"
             )
@@ -298,7 +298,7 @@ def with_sizes(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
     A dimension with neither size nor name is named by its input and place, `x[0]`.
 
     Raises:
-        ModelError: an input has a symbol that `dims` does not have, or `dims` has one that the model has not.
+        OnnxModelError: an input has a symbol that `dims` does not have, or `dims` has one that the model has not.
     """
     missing: dict[str, str] = {}
     named: set[str] = set()
@@ -316,8 +316,8 @@ def with_sizes(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
     if missing:
         told = ", ".join(f"{symbol} (of input {name!r})" for symbol, name in missing.items())
         given = " ".join(f"--dim {symbol}=SIZE" for symbol in missing)
-        raise ModelError(f"sizes are missing for {told}; give them with {given}")
+        raise OnnxModelError(f"sizes are missing for {told}; give them with {given}")
     unknown = sorted(set(dims) - named)
     if unknown:
         known = f"it has {', '.join(sorted(named))}" if named else "all of its sizes are known"
-        raise ModelError(f"--dim {unknown[0]}: the model has no such symbol; {known}")
+        raise OnnxModelError(f"--dim {unknown[0]}: the model has no such symbol; {known}")

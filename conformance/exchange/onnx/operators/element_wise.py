@@ -160,7 +160,7 @@ def cast(node: Node) -> Mapped:
         yield operation("CAST", input_tensor=view(given), output_tensor=view(made))
 
 
-@maps("Identity Reshape Flatten Squeeze Unsqueeze Dropout")
+@maps("Identity Reshape Flatten Squeeze Unsqueeze Dropout BitCast")
 def same_memory(node: Node) -> Mapped:
     """What changes the sizes alone, or nothing, is no operator: the value is the memory of its input."""
     if node.op_type == "Dropout":
@@ -169,6 +169,8 @@ def same_memory(node: Node) -> Mapped:
             raise NotMapped("it is in training mode, or may be")
         if node.output(1) is not None:
             raise NotMapped("its mask is asked for")
+    if node.op_type == "BitCast" and node.input(0).data_type.bits != node.result.data_type.bits:
+        raise NotMapped("the types have elements of other sizes")
     node.input(0).sizes, node.result.sizes
     yield Alias(node.result.name, node.input(0).name)
 

@@ -409,7 +409,8 @@ def reduction(node: Node) -> Mapped:
     )
 
 
-@maps("ArgMax ArgMin", "ARGMAX ARGMIN REDUCE")
+@maps("ArgMax", "ARGMAX REDUCE")
+@maps("ArgMin", "ARGMIN REDUCE")
 def place_of_extreme(node: Node) -> Mapped:
     sizes = node.input(0).sizes
     axis = node.axis(len(sizes))

@@ -54,7 +54,9 @@ def activations(node: Node) -> list[OperatorDesc]:
     return found
 
 
-@maps("RNN GRU LSTM", "RNN GRU LSTM")
+@maps("RNN", "RNN")
+@maps("GRU", "GRU")
+@maps("LSTM", "LSTM")
 def recurrent(node: Node) -> Mapped:
     if node.attribute("layout", 0):
         raise NotMapped("the batch comes first, by layout, and DirectML has the sequence first")
