@@ -281,16 +281,17 @@ def _onnx_page() -> str:
     covered = coverage()
     found = counts(covered)
     mapped, memory, known, inlined, function, unmapped = (found["", way] for way in Way)
+    total = sum(found["", way] for way in Way)
     introduction = (
-        f"What `dml-conformance corpus from-model` makes of the {sum(found['', way] for way in Way)} operators that ONNX "
-        f"has from opset {OLDEST} to {NEWEST}: of {mapped} operators of DirectML, of {memory} nothing, as their value is "
-        f"the memory of its input; {known} are known before, {inlined} inlined, {function} taken apart as ONNX defines "
-        f"them, and {unmapped} not mapped. Each node that becomes no valid descriptor at the level is told with its "
-        "reason. The mapping follows ONNX Runtime's DirectML execution provider: tensors of fewer than 4 dimensions get "
-        "leading ones, what is broadcast has strides of 0, what is transposed the strides of its input. Nothing is "
-        "fused. Of several operators the newest is taken that the level has; an operator that ONNX defines by a function "
-        "becomes what that is made of where it cannot be taken whole.\n\nThe numbers behind a name are the versions "
-        f"since opset {OLDEST}."
+        f"What `dml-conformance corpus from-model` makes of the {total} operators that ONNX has from opset "
+        f"{OLDEST} to {NEWEST}: of {mapped} operators of DirectML, of {memory} nothing, as their value is the "
+        f"memory of its input; {known} are known before, {inlined} inlined, {function} taken apart as ONNX defines "
+        f"them, and {unmapped} not mapped. Each node that becomes no valid descriptor at the level is told with "
+        "its reason. The mapping follows ONNX Runtime's DirectML execution provider: tensors of fewer than 4 "
+        "dimensions get leading ones, what is broadcast has strides of 0, what is transposed the strides of its "
+        "input. Nothing is fused. Of several operators the newest is taken that the level has; an operator that "
+        "ONNX defines by a function becomes what that is made of where it cannot be taken whole.\n\n"
+        f"The numbers behind a name are the versions since opset {OLDEST}."
     )
     own_rows = (_covered_row(each) for each in covered if not each.domain)
     of_onnx = _table(("operator", "versions", "becomes"), own_rows)
