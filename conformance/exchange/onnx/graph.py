@@ -100,7 +100,7 @@ class Graph:
     def _constants(self, tensors: Iterable[onnx.TensorProto], names: Mapping[str, str]) -> None:
         for tensor in tensors:
             name = names.get(tensor.name, tensor.name)
-            self.values[name] = _constant(name, numpy_helper.to_array(tensor), tensor.data_type)
+            self.values[name] = _constant(name, _array(tensor), tensor.data_type)
 
     def run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, visit: Any) -> None:
         """Visit nodes that stand in a scope."""
@@ -161,6 +161,8 @@ class Graph:
                 raise OnnxModelError(f"node {name!r}: {node.op_type} is no operator of {domain or 'ONNX'} {version}")
             self._infer_unknown(node, name, domain, version)
             return
+        if node.op_type == "Einsum" and not all(each.s.isascii() for each in node.attribute):
+            raise OnnxModelError(f"node {name!r}: its equation has letters that are not ASCII")  # inference never ends
         given = {each: self.values[each] for each in node.input if each}
         types = {each: value.type for each, value in given.items()}
         if any(not kind.WhichOneof("value") for kind in types.values()):
@@ -376,6 +378,14 @@ def _constant(name: str, array: npt.NDArray[Any] | np.generic, kind: int) -> Val
     return Value(name, helper.make_tensor_type_proto(kind, array.shape), np.asarray(array))
 
 
+def _array(tensor: onnx.TensorProto) -> npt.NDArray[Any]:
+    """The elements of a tensor; raises OnnxModelError where they are not as many as its sizes say."""
+    try:
+        return numpy_helper.to_array(tensor)
+    except (TypeError, ValueError, KeyError) as error:
+        raise OnnxModelError(f"tensor {tensor.name!r}: {error}") from None
+
+
 def _tensor(value: Value) -> onnx.TensorProto:
     """A constant as ONNX has it."""
     assert value.constant is not None
@@ -406,7 +416,7 @@ def _python(attribute: onnx.AttributeProto) -> Any:
     if isinstance(found, bytes):
         return found.decode(errors="replace")
     if isinstance(found, onnx.TensorProto):
-        return numpy_helper.to_array(found)
+        return _array(found)
     if hasattr(found, "__len__") and not isinstance(found, str):
         return tuple(each.decode(errors="replace") if isinstance(each, bytes) else each for each in found)
     return found

@@ -109,13 +109,16 @@ def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | No
     Raises:
         OnnxModelError: the model is none, or a shape is not known.
     """
-    lean = without_weights(model)
-    with_sizes(lean, dims or {})
-    check(lean)
-    graph = Graph(lean, level)
-    collector = _Collector(graph, level)
-    graph.walk(collector)
-    return collector.layers(name)
+    try:
+        lean = without_weights(model)
+        with_sizes(lean, dims or {})
+        check(lean)
+        graph = Graph(lean, level)
+        collector = _Collector(graph, level)
+        graph.walk(collector)
+        return collector.layers(name)
+    except UnicodeDecodeError as error:  # wherever one of its texts is looked at
+        raise OnnxModelError(f"expected names in UTF-8: {error}") from None
 
 
 class _Collector:
@@ -177,7 +180,10 @@ class _Collector:
         mapping = mappings().get((node.domain, node.op_type))
         if mapping is None:
             raise NotMapped(why_unmapped(node.domain, node.op_type))
-        made = list(mapping.make(node))
+        try:
+            made = list(mapping.make(node))
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # whatever the checker lets through
+            raise NotMapped(f"its attributes or inputs are none that {node.op_type} can have: {error}") from None
         for one in made:
             if isinstance(one, Operation):
                 _check(one.desc, self._level)
