@@ -31,6 +31,10 @@ class Chain:
         for step, case in layers.steps:
             self._execute(step, case.desc)
 
+    def has(self, name: str) -> bool:
+        """Whether a value is known here."""
+        return self._aliases.get(name, name) in self._memory
+
     def bytes_of(self, name: str) -> Bytes:
         """What a value holds."""
         return self._memory[self._aliases.get(name, name)]

@@ -62,6 +62,7 @@ _SHADER = "no operator of DirectML does it; the provider has a shader of its own
 _RANDOM = "its numbers are not those of DirectML's generator"
 _NONE = "no operator of DirectML does it"
 REASONS = {
+    "AffineGrid": "onnx does not infer the sizes of what its function is made of",
     "Bernoulli": _RANDOM,
     "Compress": _OF_DATA,
     "ConcatFromSequence": _SEQUENCE,
@@ -70,6 +71,7 @@ REASONS = {
     "Det": _NONE,
     "GridSample": _SHADER,
     "ImageDecoder": _NONE,
+    "LinearAttention": "its function has a Scan, whose turns are not unrolled",
     "MelWeightMatrix": _NONE,
     "Multinomial": _RANDOM,
     "NonMaxSuppression": _OF_DATA,

@@ -213,7 +213,8 @@ def _check(desc: OperatorDesc, level: Level) -> None:
     decision = decide(desc, level)
     if decision.outcome is not Outcome.ACCEPT:
         first = decision.violations[0]
-        raise NotMapped(f"{first.rule.id} at {level}: {first.where}: {first.found}")
+        where = f"{first.where}: " if first.where else ""
+        raise NotMapped(f"{first.rule.id} at {level}: {where}{first.found}")
 
 
 def _case(desc: OperatorDesc, level: Level, name: str, steps: list[Step]) -> Case:
