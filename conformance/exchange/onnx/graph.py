@@ -197,12 +197,8 @@ class Graph:
 
     def _completed(self, name: str, found: onnx.TypeProto) -> onnx.TypeProto:
         """A type with what the model says of it where inference does not know."""
-        said = self._described.get(name)
-        if said is None or not said.HasField("tensor_type"):
-            return found
-        shape = found.tensor_type.shape
-        is_whole = found.tensor_type.HasField("shape") and all(dim.HasField("dim_value") for dim in shape.dim)
-        return found if is_whole else said
+        said = self._described.get(name, NO_TYPE)
+        return said if _is_whole(said) and not _is_whole(found) else found
 
     def _fold(self, node: onnx.NodeProto, domain: str, version: int) -> bool:
         """Compute a node whose inputs are known, or of which the sizes suffice; whether that was done."""
@@ -368,6 +364,12 @@ _NOT_FOLDED = frozenset(
         *("Dropout", "DequantizeLinear", "Optional", "SequenceEmpty"),
     )
 )
+
+
+def _is_whole(kind: onnx.TypeProto) -> bool:
+    """Whether it is a tensor of known sizes."""
+    of = kind.tensor_type
+    return bool(of.HasField("shape")) and all(dim.HasField("dim_value") for dim in of.shape.dim)
 
 
 def _parsed(body: onnx.FunctionProto | bytes) -> onnx.FunctionProto:

@@ -172,7 +172,8 @@ class _Collector:
                 if len(self._told) == mark[1]:
                     return
                 failed = self.back_to(mark)[0]
-                reason += f"; nor is its function mapped: {failed.op_type}: {failed.reason}"
+                if failed.reason != reason:
+                    reason += f"; nor is its function mapped: {failed.op_type}: {failed.reason}"
         self._told.append(Told(node.name, node.op_type, node.domain, version, reason))
 
     def _mapped(self, node: Node) -> list[Operation | Alias]:
