@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import onnx
 
@@ -118,7 +118,8 @@ def coverage() -> list[Covered]:
     """Every operator of ONNX from opset 7 to `NEWEST`, by domain and name, then those of com.microsoft."""
     versions: dict[tuple[str, str], list[int]] = {}
     functions: set[tuple[str, str]] = set()
-    for schema in onnx.defs.get_all_schemas_with_history():
+    every: Any = onnx.defs.get_all_schemas_with_history()
+    for schema in every:
         if schema.domain == "" and schema.since_version > NEWEST:
             continue
         key = (schema.domain, schema.name)

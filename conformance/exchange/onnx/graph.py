@@ -29,6 +29,7 @@ from dml_conformance.spec.levels import Level
 
 MOST_TURNS = 256  # of a loop that is unrolled
 MOST_NODES = 200_000  # of a model, functions and turns inlined
+MOST_KNOWN = 2**30  # bytes of all constants together
 NO_TYPE = onnx.TypeProto()
 
 
@@ -73,6 +74,7 @@ class Graph:
         self._described = {each.name: each.type for each in (*model.graph.value_info, *model.graph.output)}
         self._model = model
         self._count = 0
+        self._known = 0
         self.values: dict[str, Value] = {}
         self.aliases: dict[str, str] = {}
 
@@ -224,6 +226,12 @@ class Graph:
             if not isinstance(result, np.ndarray | np.generic):
                 return False
             self.values[value.name] = value._replace(constant=np.asarray(result))
+            self._known += result.nbytes
+        if self._known > MOST_KNOWN:
+            raise OnnxModelError(
+                f"node {node_name(node)!r}: what is known before anything is executed takes more than "
+                f"{MOST_KNOWN >> 20} MiB"
+            )
         return True
 
     def _is_empty(self, node: onnx.NodeProto) -> bool:

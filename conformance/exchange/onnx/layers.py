@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy.typing as npt
 import onnx
 
@@ -20,6 +21,7 @@ from dml_conformance.conformance.exchange.onnx.mapping import mappings
 from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation
 from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, check, with_sizes, without_weights
 from dml_conformance.spec.case import MODEL_ORIGIN, Case
+from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.validator import Outcome, decide
@@ -119,6 +121,8 @@ def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | No
         return collector.layers(name)
     except UnicodeDecodeError as error:  # wherever one of its texts is looked at
         raise OnnxModelError(f"expected names in UTF-8: {error}") from None
+    except RecursionError:
+        raise OnnxModelError("functions call each other too deep to follow") from None
 
 
 class _Collector:
@@ -223,5 +227,5 @@ def _case(desc: OperatorDesc, level: Level, name: str, steps: list[Step]) -> Cas
     rules = execution_rules(desc.operator, level)
     more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
     origin = f"{MODEL_ORIGIN}{name}: {steps[0].node[:MOST_NAME]}{more}"
-    data = recipes(SeededChooser(f"layer/{desc!r}"), desc)
+    data = recipes(SeededChooser(msgspec.json.encode(desc_to_json(desc)).decode()), desc)
     return Case(desc, level, data, rules[0] if rules else "", Outcome.ACCEPT, (), origin)

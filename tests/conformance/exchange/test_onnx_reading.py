@@ -13,7 +13,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 from onnx_models import model, outside, value
 
-from dml_conformance.conformance.exchange.onnx import reading
+from dml_conformance.conformance.exchange.onnx import graph, reading
 from dml_conformance.conformance.exchange.onnx.layers import layers_of
 from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, read_model, without_weights
 from dml_conformance.spec.levels import HIGHEST
@@ -166,6 +166,29 @@ def test_recursive_functions() -> None:
         "function 'A' is recursive: A calls B calls A"
     )
     assert "A calls A" in refused(calling("A", function("A", "A")))
+
+
+def test_functions_that_call_each_other_very_deep() -> None:
+    names = [f"F{n}" for n in range(2000)]
+    functions = [function(name, call) for name, call in zip(names, [*names[1:], "Relu"], strict=True)]
+    assert "exceeds limit" in (told := refused(calling("F0", *functions))) or "too deep to follow" in told
+    assert not layers_of(calling("F1960", *functions[1960:]), HIGHEST).unmapped
+
+
+def test_functions_that_double_what_they_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "MOST_NODES", 1000)
+    names = [f"F{n}" for n in range(40)]
+    functions = [function(name, call, call) for name, call in zip(names, [*names[1:], "Relu"], strict=True)]
+    assert "there are more than 1,000 nodes with it" in refused(calling("F0", *functions))
+
+
+def test_constants_that_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "MOST_KNOWN", 2**20)
+    nodes = [helper.make_node("Neg", [f"c{n}"], [f"c{n + 1}"]) for n in range(20)]
+    made = model(
+        [*nodes, helper.make_node("Add", ["x", "c20"], ["y"])], [value("x", 2**16)], ["y"], {"c0": np.ones(2**16)}
+    )
+    assert "node 'c3': what is known before anything is executed takes more than 1 MiB" in refused(made)
 
 
 def test_unknown_domains_and_versions() -> None:
