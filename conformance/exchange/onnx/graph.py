@@ -23,6 +23,7 @@ from dml_conformance.conformance.exchange.onnx.reading import (
     ONNX_DOMAINS,
     OnnxModelError,
     function_key,
+    large_constant,
     node_name,
 )
 from dml_conformance.spec.levels import Level
@@ -115,6 +116,11 @@ class Graph:
     def _one(self, node: onnx.NodeProto, scope: Scope, visit: Any) -> None:
         name = scope.path + node_name(node) if node.name else node_name(node)
         domain = "" if node.domain in ONNX_DOMAINS else node.domain
+        weight = large_constant(node)
+        if weight is not None:  # in a function; those of graphs are inputs by now
+            kind = helper.make_tensor_type_proto(weight.data_type, weight.dims)
+            self.values[node.output[0]] = Value(node.output[0], kind)
+            return
         function = self._functions.get(function_key(node))
         if function is not None:
             self.inline(node, function, scope._replace(path=f"{name}/"), visit)
@@ -215,6 +221,9 @@ class Graph:
             given = [_constant(node.input[0], np.broadcast_to(np.int8(0), sizes), onnx.TensorProto.INT8)]
         if any(value is not None and value.constant is None for value in given) or None in given[:1]:
             return False
+        for each in node.attribute:
+            if each.type == onnx.AttributeProto.TENSOR:
+                _array(each.t)
         try:
             outputs = [self.values[each] for each in node.output if each]
             if any(np.prod(value.sizes, dtype=object) > MOST_VALUES for value in outputs):
@@ -389,7 +398,9 @@ def _constant(name: str, array: npt.NDArray[Any] | np.generic, kind: int) -> Val
 
 
 def _array(tensor: onnx.TensorProto) -> npt.NDArray[Any]:
-    """The elements of a tensor; raises OnnxModelError where they are not as many as its sizes say."""
+    """The elements of a tensor; raises OnnxModelError where they are elsewhere, or not as many as its sizes say."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise OnnxModelError(f"tensor {tensor.name!r}: its content is in another file, which is not read")
     try:
         return numpy_helper.to_array(tensor)
     except (TypeError, ValueError, KeyError) as error:

@@ -182,7 +182,7 @@ def _move(source: Any, target: Any, weights: dict[str, onnx.ValueInfoProto], dep
     for sparse in source.sparse_initializer:
         weights[sparse.values.name] = _described(sparse.values.name, sparse.values, sparse.dims)
     for node in source.node:
-        constant = _large_constant(node)
+        constant = large_constant(node)
         if constant is not None:
             weights[node.output[0]] = _described(node.output[0], constant)
             continue
@@ -201,7 +201,8 @@ def is_weight(tensor: onnx.TensorProto) -> bool:
     return tensor.data_location == onnx.TensorProto.EXTERNAL or prod(tensor.dims) > MOST_VALUES
 
 
-def _large_constant(node: onnx.NodeProto) -> onnx.TensorProto | None:
+def large_constant(node: onnx.NodeProto) -> onnx.TensorProto | None:
+    """The tensor of a Constant whose content is not kept."""
     tensors = [each.t for each in node.attribute if each.name == "value"] if node.op_type == "Constant" else []
     return next((tensor for tensor in tensors if is_weight(tensor)), None)
 
@@ -231,11 +232,22 @@ def check(model: onnx.ModelProto) -> None:
     for value in complete.graph.output:  # runtimes do without a shape here, which the checker insists on
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
+    for nodes in (complete.graph.node, *(each.node for each in complete.functions)):
+        _empty_outside_tensors(nodes)
     try:
         onnx.checker.check_model(complete)
     except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
         raise OnnxModelError(f"onnx's checker refuses it: {' '.join(str(error).split())}") from None
     _check_domains(model.graph.node, {function_key(each) for each in model.functions}, MOST_DEPTH)
+
+
+def _empty_outside_tensors(nodes: Iterable[onnx.NodeProto]) -> None:
+    """Take away the content of attributes that is elsewhere, where the checker would look for it."""
+    for attribute in (each for node in nodes for each in node.attribute):
+        if attribute.t.data_location == onnx.TensorProto.EXTERNAL:
+            attribute.t.CopyFrom(onnx.TensorProto(name=attribute.t.name, data_type=attribute.t.data_type, dims=[0]))
+        if attribute.type == onnx.AttributeProto.GRAPH:
+            _empty_outside_tensors(attribute.g.node)
 
 
 def function_key(function: onnx.FunctionProto | onnx.NodeProto) -> tuple[str, str, str]:

@@ -132,6 +132,27 @@ def test_weights_need_not_be_there() -> None:
     assert layer.case.desc.filter_tensor.sizes == (4, 3, 3, 3)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_no_file_that_a_model_names_is_opened(is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_there:
+        (tmp_path / "weights.bin").write_bytes(bytes(64))
+    monkeypatch.chdir(tmp_path)
+    constant = helper.make_node("Constant", [], ["c"], value=outside("c", 4, 4))
+    body = helper.make_function(
+        "own",
+        "F",
+        ["x"],
+        ["y"],
+        [constant, helper.make_node("MatMul", ["x", "c"], ["y"])],
+        [helper.make_opsetid("", 21)],
+    )
+    (layer,) = layers_of(calling("F", body, sizes=(2, 4)), HIGHEST).layers
+    assert layer.case.desc.b_tensor.sizes == (1, 1, 4, 4)  # type: ignore[attr-defined]
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"], value=outside("fill", 1))
+    made = model([node], [value("x", 1)], ["y"], {"s": np.int64([3])})
+    assert refused(made) == "tensor 'fill': its content is in another file, which is not read"
+
+
 def test_symbols_that_are_missing_are_named() -> None:
     made = model([RELU], [value("x", "batch", "length", None)], ["y"])
     assert refused(made, {"batch": 2}) == (
@@ -155,10 +176,10 @@ def function(name: str, *calls: str) -> onnx.FunctionProto:
     return helper.make_function("own", name, ["x"], ["y"], nodes, opsets)
 
 
-def calling(name: str, *functions: onnx.FunctionProto) -> ModelProto:
+def calling(name: str, *functions: onnx.FunctionProto, sizes: tuple[int, ...] = (2, 3)) -> ModelProto:
     node = helper.make_node(name, ["x"], ["y"], name="call", domain="own")
     opsets = [helper.make_opsetid("own", 1)]
-    return model([node], [value("x", 2, 3)], ["y"], functions=functions, opsets=opsets)
+    return model([node], [value("x", *sizes)], ["y"], functions=functions, opsets=opsets)
 
 
 def test_recursive_functions() -> None:
