@@ -104,11 +104,9 @@ REASONS = {
 # Of com.microsoft what the provider has and is not mapped here.
 REASONS_OF_MICROSOFT = {
     "ConvTransposeWithDynamicPads": "its padding is an input",
-    "EmbedLayerNormalization": "it takes three lookups, sums and a normalization, and its mask another sum",
     "GroupQueryAttention": "its past has a length of its own, and shares its memory with what is new",
     "NhwcConv": "its channels come last",
     "QAttention": "it takes a product of integers before the attention",
-    "RotaryEmbedding": "it takes several pieces and products",
 }
 REASONS_OF = {"": REASONS, MICROSOFT: REASONS_OF_MICROSOFT}
 OTHER_DOMAINS = "trees, text and training are none of what DirectML does"

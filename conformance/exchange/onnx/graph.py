@@ -198,9 +198,10 @@ class Graph:
         if mapping is None or mapping.sizes is None or any(each not in self.values for each in node.input if each):
             return
         of = self._node(node, name, domain, version)
-        kind = of.input(mapping.typed_by).type.tensor_type.elem_type
-        for each, sizes in zip(node.output, mapping.sizes(of), strict=False):
+        for n, (each, sizes) in enumerate(zip(node.output, mapping.sizes(of), strict=False)):
             if each:
+                typed_by = of.input(mapping.typed_by[min(n, len(mapping.typed_by) - 1)])
+                kind = typed_by.type.tensor_type.elem_type
                 self.values[each] = Value(each, helper.make_tensor_type_proto(kind, sizes))
 
     def _completed(self, name: str, found: onnx.TypeProto) -> onnx.TypeProto:

@@ -22,13 +22,13 @@ class Mapping(NamedTuple):
         make: the operations of a node.
         to: the operators of DirectML that may come of it; none where its value is the memory of another one.
         sizes: of the outputs, from the node, for operators that ONNX has no schema of.
-        typed_by: the input whose data type these outputs have.
+        typed_by: the input whose data type each of these outputs has; the last one is that of all that follow.
     """
 
     make: Callable[[Node], Mapped]
     to: tuple[str, ...]
     sizes: Callable[[Node], list[Sizes]] | None = None
-    typed_by: int = 0
+    typed_by: tuple[int, ...] = (0,)
 
 
 _FOUND: dict[tuple[str, str], Mapping] = {}
@@ -39,14 +39,14 @@ def maps(
     to: str = "",
     domain: str = "",
     sizes: Callable[[Node], list[Sizes]] | None = None,
-    typed_by: int = 0,
+    *typed_by: int,
 ) -> Callable[[Callable[[Node], Mapped]], Callable[[Node], Mapped]]:
     """State that a function maps operators of ONNX, named with spaces between, to some of DirectML."""
 
     def state(make: Callable[[Node], Mapped]) -> Callable[[Node], Mapped]:
         for op_type in op_types.split():
             assert (domain, op_type) not in _FOUND, op_type
-            _FOUND[domain, op_type] = Mapping(make, tuple(to.split()), sizes, typed_by)
+            _FOUND[domain, op_type] = Mapping(make, tuple(to.split()), sizes, typed_by or (0,))
         return make
 
     return state

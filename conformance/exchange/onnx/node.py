@@ -229,16 +229,22 @@ def broadcast(value: Value, sizes: Sequence[int], own: Sequence[int] | None = No
     Raises:
         NotMapped: they do not fit.
     """
-    own = value.sizes if own is None else tuple(own)
+    return stretched(view(value), sizes, value.sizes if own is None else own)
+
+
+def stretched(packed: View, sizes: Sequence[int], own: Sequence[int]) -> View:
+    """The same of packed memory that is viewed already."""
     sizes = padded(sizes)
     read = padded(own, len(sizes))
-    if read == sizes:
-        return view(value, sizes)
     if len(read) > len(sizes) or any(one not in (1, size) for one, size in zip(read, sizes, strict=True)):
-        raise NotMapped(f"{value.name!r} has sizes {list(own)}, which do not broadcast to {list(sizes)}")
-    return view(
-        value, sizes, [0 if size == 1 else stride for size, stride in zip(read, packed_strides(read), strict=True)]
-    )
+        raise NotMapped(f"{packed.value!r} has sizes {list(own)}, which do not broadcast to {list(sizes)}")
+    strides = [0 if size == 1 else stride for size, stride in zip(read, packed_strides(read), strict=True)]
+    return viewed(packed, sizes, None if read == sizes else strides)
+
+
+def viewed(packed: View, sizes: Sequence[int], strides: Sequence[int] | None = None) -> View:
+    """Memory with other sizes and strides."""
+    return View(packed.value, TensorDesc.of(packed.tensor.data_type, sizes, strides))
 
 
 def transposed(value: Value, permutation: Sequence[int], sizes: Sequence[int] | None = None) -> View:

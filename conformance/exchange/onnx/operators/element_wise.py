@@ -14,11 +14,11 @@ from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
     Node,
     NotMapped,
-    View,
     broadcast,
     integers,
     operation,
     scalar,
+    stretched,
     view,
 )
 from dml_conformance.spec.datatypes import DataType
@@ -148,11 +148,8 @@ def cast(node: Node) -> Mapped:
         equal = node.between(1, DataType.UINT8, made.sizes)
         number = 0.0 if given.data_type.is_float else 0
         yield operation("FILL_VALUE_CONSTANT", output_tensor=zero, value_data_type=given.data_type, value=number)
-        stretched = View(zero.value, view(made).tensor)
-        stretched = stretched._replace(
-            tensor=type(zero.tensor).of(given.data_type, equal.tensor.sizes, (0,) * len(equal.tensor.sizes))
-        )
-        yield operation("ELEMENT_WISE_LOGICAL_EQUALS", a_tensor=view(given), b_tensor=stretched, output_tensor=equal)
+        zeros = stretched(zero, made.sizes, (1,))
+        yield operation("ELEMENT_WISE_LOGICAL_EQUALS", a_tensor=view(given), b_tensor=zeros, output_tensor=equal)
         yield operation("ELEMENT_WISE_LOGICAL_NOT", input_tensor=equal, output_tensor=view(made))
     elif given.data_type == made.data_type:
         yield Alias(made.name, given.name)

@@ -11,16 +11,22 @@ from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
     Node,
     NotMapped,
+    Operation,
     Sizes,
     Value,
     View,
     broadcast,
     operation,
     optional_view,
+    padded,
+    retyped,
+    stretched,
     view,
+    viewed,
 )
+from dml_conformance.conformance.exchange.onnx.operators.normalization import mean_variance
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import ScaleBias
-from dml_conformance.spec.tensor import TensorDesc
 
 MASK_VALUE = -10_000.0
 
@@ -145,7 +151,7 @@ def attention(node: Node) -> Mapped:
     stacked = node.between(1, kind, sizes)
     yield operation(
         "ELEMENT_WISE_IDENTITY",
-        input_tensor=View(made.value, TensorDesc.of(kind, sizes, strides)),
+        input_tensor=viewed(made, sizes, strides),
         output_tensor=stacked,
     )
     scores = (batch, heads, length, length)
@@ -159,6 +165,137 @@ def attention(node: Node) -> Mapped:
         scale=node.attribute("scale", 0.0) or 1 / np.sqrt(size),
         mask_filter_value=node.attribute("mask_filter_value", MASK_VALUE),
         head_count=heads,
+    )
+
+
+# --- lookups ------------------------------------------------------------------------------------------------------
+
+
+@maps(
+    "RotaryEmbedding",
+    "SPLIT JOIN FILL_VALUE_SEQUENCE ELEMENT_WISE_ADD GATHER ELEMENT_WISE_MULTIPLY",
+    MICROSOFT,
+    shape_of(0),
+)
+def rotary_embedding(node: Node) -> Mapped:
+    """The halves of each head, or neighbours in it, are swapped; both are weighed by what stands at their positions."""
+    given, positions, sizes = node.input(0), node.input(1), node.input(0).sizes
+    if len(sizes) != 3:
+        raise NotMapped("its heads come before the sequence")
+    for name, neutral in (("rotary_embedding_dim", 0), ("is_packed_batching", 0), ("scale", 1.0)):
+        if node.attribute(name, neutral) != neutral:
+            raise NotMapped(f"{name} is not what the provider takes")
+    (batch, length, _), half, kind = sizes, node.input(2).sizes[-1], given.data_type
+    heads, interleaved = sizes[2] // (2 * half), node.attribute("interleaved", 0)
+    apart = (batch, length, heads, half, 2) if interleaved else (batch, length, heads, 2, half)
+    axis = 4 if interleaved else 3
+    part = (*apart[:axis], 1, *apart[axis + 1 :])
+    first, second, swapped = node.between(0, kind, part), node.between(1, kind, part), node.between(2, kind, apart)
+    yield operation("SPLIT", input_tensor=view(given, apart), output_tensors=[first, second], axis=axis)
+    yield operation("JOIN", input_tensors=[second, first], output_tensor=swapped, axis=axis)
+    places = view(positions)
+    if len(positions.sizes) < 2:
+        index, rows = positions.data_type, (1, 1, batch, length)
+        turn, places = node.between(3, index, (length,)), node.between(4, index, rows)
+        yield _sequence(turn, 0, 1)
+        offset = broadcast(positions, rows)
+        yield operation(
+            "ELEMENT_WISE_ADD", a_tensor=stretched(turn, rows, (length,)), b_tensor=offset, output_tensor=places
+        )
+    sign = node.between(5, kind, (2,))
+    signed, by_sine, by_cosine = (node.between(n, kind, apart) for n in range(6, 9))
+    yield _sequence(sign, -1.0, 2.0)
+    weights = []
+    for n, cache in enumerate((node.input(2), node.input(3))):
+        found = node.between(9 + n, kind, (1, batch, length, half))
+        yield operation(
+            "GATHER", input_tensor=view(cache), indices_tensor=places, output_tensor=found, axis=2, index_dimensions=2
+        )
+        own = (batch, length, 1, half, 1) if interleaved else (batch, length, 1, 1, half)
+        weights.append(stretched(found, apart, own))
+    signs = stretched(sign, apart, (2,) if interleaved else (2, 1))
+    multiply = "ELEMENT_WISE_MULTIPLY"
+    yield operation(multiply, a_tensor=view(given, apart), b_tensor=weights[0], output_tensor=by_cosine)
+    yield operation(multiply, a_tensor=swapped, b_tensor=weights[1], output_tensor=by_sine)
+    yield operation(multiply, a_tensor=by_sine, b_tensor=signs, output_tensor=signed)
+    yield operation("ELEMENT_WISE_ADD", a_tensor=by_cosine, b_tensor=signed, output_tensor=view(node.result, apart))
+
+
+def _sequence(made: View, start: float, delta: float) -> Operation:
+    return operation(
+        "FILL_VALUE_SEQUENCE",
+        output_tensor=made,
+        value_data_type=made.tensor.data_type,
+        value_start=start,
+        value_delta=delta,
+    )
+
+
+def _embedded_sizes(node: Node) -> list[Sizes]:
+    (batch, length), width = node.input(0).sizes, node.input(2).sizes[1]
+    return [(batch, length, width), (batch,), (batch, length, width)][: len(node.outputs)]
+
+
+@maps(
+    "EmbedLayerNormalization",
+    "FILL_VALUE_SEQUENCE GATHER ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION1 FILL_VALUE_CONSTANT "
+    "ELEMENT_WISE_LOGICAL_EQUALS REDUCE",
+    MICROSOFT,
+    _embedded_sizes,
+    *(2, 0, 2),
+)
+def embedded_normalization(node: Node) -> Mapped:
+    """The sum of two lookups, or three, is normalized, and may be an output too; another one counts the mask's ones."""
+    words, sizes = node.input(0), node.result.sizes
+    kind, summed = node.input(2).data_type, node.output(2)
+    places, rows = node.optional(8), padded(words.sizes)
+    if places is None:
+        turn = node.between(0, words.data_type, rows[-1:])
+        yield _sequence(turn, 0, 1)
+        ordered = stretched(turn, rows, rows[-1:])
+    else:
+        ordered = broadcast(places, rows)
+    lookups = [(node.input(2), view(words)), (node.input(3), ordered)]
+    if node.optional(1) is not None:
+        lookups.append((node.input(4), view(node.input(1))))
+    total = None
+    for n, (table, indices) in enumerate(lookups):
+        found = node.between(1 + 2 * n, kind, sizes)
+        yield operation(
+            "GATHER", input_tensor=view(table), indices_tensor=indices, output_tensor=found, axis=2, index_dimensions=2
+        )
+        if total is None:
+            total = found
+            continue
+        is_last = n == len(lookups) - 1
+        result = view(summed) if is_last and summed is not None else node.between(2 + 2 * n, kind, sizes)
+        yield operation("ELEMENT_WISE_ADD", a_tensor=total, b_tensor=found, output_tensor=result)
+        total = result
+    assert total is not None
+    scale, bias = (view(node.input(n)) for n in (5, 6))
+    yield mean_variance(node, total, view(node.result), (3,), scale, bias)
+    counted = node.output(1)
+    if counted is not None:
+        yield from _mask_index(node, counted, node.optional(7))
+
+
+def _mask_index(node: Node, counted: Value, mask: Value | None) -> Mapped:
+    """How many elements of each row of a mask are one; none where there is no mask."""
+    kind = counted.data_type
+    fill = {"value_data_type": kind, "value": 0 if mask is None else 1}
+    if mask is None:
+        yield operation("FILL_VALUE_CONSTANT", output_tensor=view(counted), **fill)
+        return
+    one, equal = node.between(8, kind, (1,)), node.between(9, DataType.UINT32, mask.sizes)
+    yield operation("FILL_VALUE_CONSTANT", output_tensor=one, **fill)
+    ones = stretched(one, mask.sizes, (1,))
+    yield operation("ELEMENT_WISE_LOGICAL_EQUALS", a_tensor=view(mask), b_tensor=ones, output_tensor=equal)
+    yield operation(
+        "REDUCE",
+        function="SUM",
+        input_tensor=retyped(equal, kind),
+        output_tensor=view(counted, (1, 1, *counted.sizes, 1)),
+        axes=(3,),
     )
 
 

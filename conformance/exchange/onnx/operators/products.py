@@ -19,9 +19,10 @@ from dml_conformance.conformance.exchange.onnx.node import (
     padded,
     transposed,
     view,
+    viewed,
 )
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.tensor import packed_strides
+from dml_conformance.spec.tensor import TensorDesc, packed_strides
 
 NO_TRANSFORM = {"trans_a": "NONE", "trans_b": "NONE"}
 
@@ -189,9 +190,7 @@ def dynamically_quantized_product(node: Node) -> Mapped:
     )
     yield operation(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-        a_tensor=quantized._replace(
-            tensor=type(of.a.tensor).of(DataType.UINT8, of.a.tensor.sizes, of.a.tensor.strides)
-        ),
+        a_tensor=viewed(quantized, of.a.tensor.sizes, of.a.tensor.strides),
         a_scale_tensor=scale,
         a_zero_point_tensor=zero_point,
         b_tensor=of.b,
@@ -297,11 +296,11 @@ def product_by_few_bits(node: Node) -> Mapped:
     a, bias, zero_points = node.input(0), node.optional(5), node.optional(3)
     packed, kind = node.input(1), DataType.UINT4
     made = node.between(0, a.data_type, (1, 1, n, k))
-    weights = View(packed.name, type(made.tensor).of(kind, (1, 1, n, k)))
+    weights = View(packed.name, TensorDesc.of(kind, (1, 1, n, k)))
     parts = [view(node.input(2), (1, 1, n, blocks))]
     if zero_points is None or zero_points.data_type is not DataType.UINT8 or blocks % 2:
         raise NotMapped("zero points are left out, or rows of them end within a byte")
-    parts.append(View(zero_points.name, type(made.tensor).of(kind, (1, 1, n, blocks))))
+    parts.append(View(zero_points.name, TensorDesc.of(kind, (1, 1, n, blocks))))
     yield operation(
         "DEQUANTIZE",
         input_tensor=weights,
