@@ -18,7 +18,7 @@ import onnx
 from dml_conformance.conformance.exchange.onnx.coverage import why_unmapped
 from dml_conformance.conformance.exchange.onnx.graph import Graph, Scope, Told
 from dml_conformance.conformance.exchange.onnx.mapping import mappings
-from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation
+from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation, in_halves
 from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, check, with_sizes, without_weights
 from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.forms import desc_to_json
@@ -31,6 +31,15 @@ from dml_conformance.strategies.chooser import SeededChooser
 __all__ = ["Binding", "Layer", "Layers", "OnnxModelError", "Step", "Told", "layers_of"]
 
 
+# What moves elements or looks them up: at levels that have no integers of 64 bits for it, the provider took those of 32
+# that are every second one. It is right of what is not negative, and has 32 bits.
+IN_HALVES = frozenset(
+    (
+        *("ArgMax", "ArgMin", "Cast", "Concat", "DepthToSpace", "Expand", "Gather", "GatherElements", "GatherND"),
+        *("MaxPool", "MaxUnpool", "OneHot", "Pad", "ReverseSequence", "RoiAlign", "Scatter", "ScatterElements"),
+        *("ScatterND", "Slice", "SpaceToDepth", "Split", "Tile", "TopK", "Transpose"),
+    )
+)
 MOST_NAME = 200  # characters of a node's name that a case is labelled with
 
 
@@ -189,10 +198,19 @@ class _Collector:
             made = list(mapping.make(node))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # whatever the checker lets through
             raise NotMapped(f"its attributes or inputs are none that {node.op_type} can have: {error}") from None
-        for one in made:
-            if isinstance(one, Operation):
-                _check(one.desc, self._level)
-        return made
+        return [self._valid(one, node) if isinstance(one, Operation) else one for one in made]
+
+    def _valid(self, made: Operation, node: Node) -> Operation:
+        """An operation, or the same in 32 bits where integers of 64 are not valid; raises NotMapped where it is not."""
+        try:
+            _check(made.desc, self._level)
+            return made
+        except NotMapped as error:
+            fits = node.op_type in IN_HALVES and not any(value and value.has_negatives for value in node.inputs)
+            halves = in_halves(made) if fits else made
+            if halves.desc == made.desc or decide(halves.desc, self._level).outcome is not Outcome.ACCEPT:
+                raise NotMapped(str(error)) from None
+            return halves
 
     def layers(self, name: str) -> Layers:
         """All that was collected."""

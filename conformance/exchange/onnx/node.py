@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnx
+from msgspec.structs import replace
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import Field, OperatorDesc, descriptor_classes
+from dml_conformance.spec.descriptor import Field, OperatorDesc, descriptor_classes, slots, with_tensors
 from dml_conformance.spec.field_kinds import BOOL, FLOAT, FLOATS, OPERATORS, TENSOR, TENSORS, EnumKind, enumeration
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 
+WIDE = (DataType.INT64, DataType.UINT64)
 LEAST_RANK = 4  # dimensions that every level takes; smaller tensors get leading ones
 DATA_TYPES = {
     getattr(onnx.TensorProto, name): data_type
@@ -77,6 +79,12 @@ class Value(NamedTuple):
     def is_bool(self) -> bool:
         return bool(self.type.tensor_type.elem_type == onnx.TensorProto.BOOL)
 
+    @property
+    def has_negatives(self) -> bool:
+        """Whether it is known to hold whole numbers below 0."""
+        known = self.constant
+        return known is not None and known.dtype.kind == "i" and bool((known < 0).any())
+
     def known(self) -> npt.NDArray[Any]:
         """What it holds; raises NotMapped where that is not known before the model runs."""
         if self.constant is None:
@@ -102,7 +110,8 @@ class Binding(NamedTuple):
     Attributes:
         slot: key of the tensor, `input_tensor` or `input_tensors[2]`.
         value: name in the model, functions inlined. What one descriptor of a node leaves for the next is named by the
-            node's first output, `conv1_out#0`. The memory is packed, in row-major order, and all of it is bound.
+            node's first output, `conv1_out#0`. The memory is packed, in row-major order, and all of it is bound; what
+            is not written of it is zero.
     """
 
     slot: str
@@ -285,6 +294,18 @@ def operation(name: str, **fields: Any) -> Operation:
         bound[field.is_output] += [Binding(key, one.value) for key, one in views.items()]
     assert not fields, f"{name} has no {', '.join(fields)}"
     return Operation(kind(**values), tuple(bound[False]), tuple(bound[True]))
+
+
+def in_halves(made: Operation) -> Operation:
+    """The same with the lower halves of integers of 64 bits alone, by strides twice as long."""
+    wide = {slot.key: slot.tensor for slot in slots(made.desc) if slot.tensor.data_type in WIDE}
+    return made._replace(desc=with_tensors(made.desc, {key: _lower_half(tensor) for key, tensor in wide.items()}))
+
+
+def _lower_half(tensor: TensorDesc) -> TensorDesc:
+    strides = [2 * stride for stride in tensor.effective_strides]
+    half = TensorDesc.of(DataType.UINT32, tensor.sizes, strides)
+    return replace(half, total_tensor_size_in_bytes=half.total_tensor_size_in_bytes + DataType.UINT32.size)
 
 
 def _attribute(field: Field, given: Any) -> Any:

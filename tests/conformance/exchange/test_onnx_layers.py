@@ -18,6 +18,7 @@ from dml_conformance.conformance.exchange.dxdispatch.exporting import export
 from dml_conformance.conformance.exchange.dxdispatch.importing import import_document
 from dml_conformance.conformance.exchange.onnx import graph
 from dml_conformance.conformance.exchange.onnx.layers import Layers, OnnxModelError, layers_of
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.validator import Outcome
 from dml_conformance.strategies.values import check_recipes
@@ -165,6 +166,21 @@ def test_descriptors_survive_a_dxdispatch_model(tmp_path: Path) -> None:
         (imported,) = import_document(exported.model, "model.json", tmp_path).cases
         assert imported.case.desc == layer.case.desc
         assert imported.case.digest == layer.case.digest
+
+
+def test_integers_of_64_bits_at_levels_without_them() -> None:
+    """They are every second one of 32 bits; not where they are known to be below 0, and not in arithmetic."""
+    node = make("Gather", ["x", "i"], ["y"], name="node")
+    made = model([node], [value("x", 5, 2), value("i", 3, kind=TensorProto.INT64)], ["y"])
+    given = {"x": numbers(5, 2), "i": np.int64([4, 0, 3])}
+    indices = agrees(made, given, Level.L2_1).layers[0].case.desc.indices_tensor  # type: ignore[attr-defined]
+    assert (indices.data_type, indices.sizes, indices.strides) == (DataType.UINT32, (1, 1, 1, 3), (6, 6, 6, 2))
+    assert indices.total_tensor_size_in_bytes == given["i"].nbytes
+    for low, told in ((-1, 1), (0, 0)):
+        fixed = model([node], [value("x", 5, 2)], ["y"], {"i": np.int64([low, 2])})
+        assert len(layers_of(fixed, Level.L2_1).unmapped) == told
+    add = model([make("Add", ["i", "i"], ["y"])], [value("i", 3, kind=TensorProto.INT64)], ["y"])
+    assert "ELEMENT_WISE_ADD.data-types at 2_1" in layers_of(add, Level.L2_1).unmapped[0].reason
 
 
 # --- functions and control flow -----------------------------------------------------------------------------------

@@ -133,7 +133,8 @@ def test_older_levels_compute_the_same_or_say_why_not(level: Level) -> None:
                 found = layers_of(made, level)
                 if not found.unmapped:
                     check_operators(found)
-                    if case.name not in OTHER_RESULTS:
+                    # Before there are integers of 64 bits, negative indices are not known to be such.
+                    if case.name not in (*OTHER_RESULTS, "test_gather_negative_indices"):
                         check_results(found, arrays, outputs, case)
 
 
