@@ -326,9 +326,9 @@ def region_alignment(node: Node) -> Mapped:
         pixels = {"input_pixel_offset": offset, "output_pixel_offset": -0.5, "align_regions_to_corners": False}
         yield operation("ROI_ALIGN1", **fields, **pixels)
     elif mode == "half_pixel":
-        raise NotMapped("half_pixel is what ROI_ALIGN1 has, which comes with level 4_0")
-    else:
         yield operation("ROI_ALIGN", **fields)
+    else:
+        raise NotMapped(f"{mode} is what ROI_ALIGN1 has, which comes with level 4_0")
 
 
 @maps("Col2Im", "FOLD")
