@@ -8,7 +8,7 @@ whose number is known stand one after the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,22 @@ class Scope(NamedTuple):
     path: str = ""
 
 
+class Visitor(Protocol):
+    """Who is shown the nodes of a model, one after the other."""
+
+    def node(self, node: Node, proto: onnx.NodeProto, scope: Scope) -> None:
+        """A node, also as the model has it, and where it stands."""
+
+    def told(self, told: Told) -> None:
+        """A node that has no known types, or a branch that cannot be followed."""
+
+    def mark(self) -> tuple[int, int]:
+        """A place to go back to."""
+
+    def back_to(self, mark: tuple[int, int]) -> list[Told]:
+        """Forget what came since; returns what was told."""
+
+
 class Graph:
     """What is known of a model's values, and its nodes in turn.
 
@@ -87,8 +103,8 @@ class Graph:
 
     # Walking.
 
-    def walk(self, visit: Any) -> None:
-        """Visit every node in turn: `visit(node, graph, proto, scope)`, or `visit(told)` for one that is no node here.
+    def walk(self, visitor: Visitor) -> None:
+        """Visit every node in turn.
 
         Raises:
             OnnxModelError: a node contradicts its inputs, or there are too many.
@@ -98,22 +114,22 @@ class Graph:
         for value in graph.input:
             self.values[value.name] = Value(value.name, value.type)
         self._constants(graph.initializer, {})
-        self.run(graph.node, Scope(opsets), visit)
+        self.run(graph.node, Scope(opsets), visitor)
 
     def _constants(self, tensors: Iterable[onnx.TensorProto], names: Mapping[str, str]) -> None:
         for tensor in tensors:
             name = names.get(tensor.name, tensor.name)
             self.values[name] = _constant(name, _array(tensor), tensor.data_type)
 
-    def run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, visit: Any) -> None:
+    def run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, visitor: Visitor) -> None:
         """Visit nodes that stand in a scope."""
         for node in nodes:
             self._count += 1
             if self._count > MOST_NODES:
                 raise OnnxModelError(f"node {node_name(node)!r}: there are more than {MOST_NODES:,} nodes with it")
-            self._one(node, scope, visit)
+            self._one(node, scope, visitor)
 
-    def _one(self, node: onnx.NodeProto, scope: Scope, visit: Any) -> None:
+    def _one(self, node: onnx.NodeProto, scope: Scope, visitor: Visitor) -> None:
         name = scope.path + node_name(node) if node.name else node_name(node)
         domain = "" if node.domain in ONNX_DOMAINS else node.domain
         weight = large_constant(node)
@@ -123,22 +139,22 @@ class Graph:
             return
         function = self._functions.get(function_key(node))
         if function is not None:
-            self.inline(node, function, scope._replace(path=f"{name}/"), visit)
+            self.inline(node, function, scope._replace(path=f"{name}/"), visitor)
             return
         version = scope.opsets.get(node.domain, scope.opsets.get(domain, 1))
         control = {"If": self._branch, "Loop": self._turns}.get(node.op_type) if domain == "" else None
         try:
             if control is not None:
-                control(node, name, scope, visit)
+                control(node, name, scope, visitor)
                 return
             self._infer(node, name, domain, version)
             if self._fold(node, domain, version):
                 return
         except NotMapped as error:
             self._unknown(node)
-            visit.told(Told(name, node.op_type, domain, version, str(error)))
+            visitor.told(Told(name, node.op_type, domain, version, str(error)))
             return
-        visit.node(self._node(node, name, domain, version), node, scope)
+        visitor.node(self._node(node, name, domain, version), node, scope)
 
     def _node(self, node: onnx.NodeProto, name: str, domain: str, version: int) -> Node:
         schema = _schema(node.op_type, domain, version)
@@ -259,7 +275,7 @@ class Graph:
 
     # Functions and control flow.
 
-    def inline(self, node: onnx.NodeProto, function: onnx.FunctionProto, scope: Scope, visit: Any) -> None:
+    def inline(self, node: onnx.NodeProto, function: onnx.FunctionProto, scope: Scope, visitor: Visitor) -> None:
         """Visit the nodes of a function in place of the node that calls it."""
         names = dict(zip(function.input, node.input, strict=False))
         names |= dict.fromkeys(function.input[len(node.input) :], "")
@@ -269,28 +285,30 @@ class Graph:
         given = {each.name: each for each in (*defaults, *function.attribute_proto, *node.attribute) if each.name}
         body = [_with_attributes(each, given) for each in function.node]
         opsets = {each.domain: each.version for each in function.opset_import}
-        self._run_renamed(body, names, Scope({**scope.opsets, **opsets}, scope.path), visit)
+        self._run_renamed(body, names, Scope({**scope.opsets, **opsets}, scope.path), visitor)
         for formal, actual in zip(function.output, node.output, strict=False):
             if formal in function.input and actual:  # what is handed through
                 self.alias(actual, names[formal])
 
-    def _run_renamed(self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], scope: Scope, visit: Any) -> None:
+    def _run_renamed(
+        self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], scope: Scope, visitor: Visitor
+    ) -> None:
         """Visit nodes whose values have names of their own in the scope, but for those that `names` has."""
         nodes = list(nodes)
         for name in (name for node in nodes for name in node.output if name):
             names.setdefault(name, scope.path + name)
-        self.run((_renamed(node, names) for node in nodes), scope, visit)
+        self.run((_renamed(node, names) for node in nodes), scope, visitor)
 
-    def _branch(self, node: onnx.NodeProto, name: str, scope: Scope, visit: Any) -> None:
+    def _branch(self, node: onnx.NodeProto, name: str, scope: Scope, visitor: Visitor) -> None:
         condition = self.values[node.input[0]].constant
         if condition is None or condition.size != 1:
             raise NotMapped("which branch is taken depends on data")
         wanted = "then_branch" if condition.reshape(()) else "else_branch"
         branch = next(each.g for each in node.attribute if each.name == wanted)
-        self._body(branch, {}, node.output, scope._replace(path=f"{name}/"), visit)
+        self._body(branch, {}, node.output, scope._replace(path=f"{name}/"), visitor)
 
     def _body(
-        self, graph: onnx.GraphProto, names: dict[str, str], outputs: Iterable[str], scope: Scope, visit: Any
+        self, graph: onnx.GraphProto, names: dict[str, str], outputs: Iterable[str], scope: Scope, visitor: Visitor
     ) -> None:
         """Visit the nodes of a graph in a node, whose outputs become those that are named."""
         produced = {each for node in graph.node for each in node.output}
@@ -300,21 +318,21 @@ class Graph:
         for inner, outer in results:
             if inner in produced and inner not in names and outer:
                 names[inner] = outer
-        self._run_renamed(graph.node, names, scope, visit)
+        self._run_renamed(graph.node, names, scope, visitor)
         for inner, outer in results:
             if outer and names.get(inner, inner) != outer:
                 self.alias(outer, names.get(inner, inner))
 
-    def _turns(self, node: onnx.NodeProto, name: str, scope: Scope, visit: Any) -> None:
+    def _turns(self, node: onnx.NodeProto, name: str, scope: Scope, visitor: Visitor) -> None:
         body = next(each.g for each in node.attribute if each.name == "body")
-        mark = visit.mark()
+        mark = visitor.mark()
         try:
-            self._unroll(node, body, name, scope, visit)
+            self._unroll(node, body, name, scope, visitor)
         except NotMapped:
-            visit.back_to(mark)
+            visitor.back_to(mark)
             raise
 
-    def _unroll(self, node: onnx.NodeProto, body: onnx.GraphProto, name: str, scope: Scope, visit: Any) -> None:
+    def _unroll(self, node: onnx.NodeProto, body: onnx.GraphProto, name: str, scope: Scope, visitor: Visitor) -> None:
         most, goes_on = (self.values[each].constant if each else None for each in node.input[:2])
         if (most is None and node.input[0]) or (goes_on is None and node.input[1]):
             raise NotMapped("how often its body is executed depends on data")
@@ -333,7 +351,7 @@ class Graph:
             self.values[condition] = _constant(condition, np.bool_(True), onnx.TensorProto.BOOL)
             names = dict(zip(formal, (counter, condition, *carried), strict=True))
             outputs = [f"{path}={each.name}" for each in body.output]
-            self._body(body, names, outputs, scope._replace(path=path), visit)
+            self._body(body, names, outputs, scope._replace(path=path), visitor)
             met = self.values[outputs[0]].constant
             if met is None:
                 raise NotMapped("how often its body is executed depends on data")
@@ -347,9 +365,9 @@ class Graph:
                 self.alias(outer, inner)
         for outer, row in zip(node.output[len(carried) :], scanned, strict=False):
             if outer:
-                self._stack(outer, row, name, scope, visit)
+                self._stack(outer, row, name, scope, visitor)
 
-    def _stack(self, output: str, parts: list[str], name: str, scope: Scope, visit: Any) -> None:
+    def _stack(self, output: str, parts: list[str], name: str, scope: Scope, visitor: Visitor) -> None:
         """Put what each turn of a loop leaves one after the other."""
         if not parts:
             raise NotMapped("its body is never executed, and what it stacks has no elements")
@@ -358,7 +376,7 @@ class Graph:
         rows = [f"{part}/row" for part in parts]
         nodes = [helper.make_node("Unsqueeze", [part, axes], [row]) for part, row in zip(parts, rows, strict=True)]
         nodes.append(helper.make_node("Concat", rows, [output], name=f"{name}/{output}", axis=0))
-        self.run(nodes, scope._replace(opsets={**scope.opsets, "": max(13, scope.opsets.get("", 13))}), visit)
+        self.run(nodes, scope._replace(opsets={**scope.opsets, "": max(13, scope.opsets.get("", 13))}), visitor)
 
     def function_of(self, node: onnx.NodeProto, domain: str, version: int) -> onnx.FunctionProto | None:
         """The function that ONNX defines an operator by, or None."""
