@@ -125,6 +125,14 @@ KINDS: dict[str, Callable[[Seeds], Kind]] = {
         ],
         tokens=_BUFFER_TOKENS,
     ),
+    "networks": lambda seeds: Kind(
+        [{"m.onnx": content} for content in seeds.networks],
+        [
+            ("corpus", "from-model", "m.onnx", "--dim", "n=2", "-o", OUT),
+            ("corpus", "from-model", "m.onnx", "--dim", "n=2", "--level", "2_1", "-o", OUT),
+        ],
+        tokens=("Loop", "If", "Conv", "\x08\x01", "\x70\x01", "\xff\xff\xff\xff\x0f", "weights.bin", "../m.onnx"),
+    ),
     "cases": lambda seeds: Kind(
         [{"case.json": form % content} for content in seeds.cases for form in (b"%s", b"[%s]")],
         [

@@ -11,6 +11,8 @@ from unittest import mock
 
 import msgspec
 import numpy as np
+import onnx
+import onnx_models
 import package_support
 import report_data
 from click.testing import CliRunner
@@ -97,6 +99,7 @@ class Seeds:
         descriptor: JSON of a descriptor.
         model: the files of a DxDispatch model, `model.json` and its buffers.
         inline_model: a model with every way of giving values.
+        networks: ONNX models, with a loop and functions too.
         corpus: lines, not compressed.
         results: a database of results in which much fails.
         other_results: of another campaign.
@@ -114,6 +117,7 @@ class Seeds:
     descriptor: bytes
     model: dict[str, bytes]
     inline_model: bytes
+    networks: tuple[bytes, ...]
     corpus: bytes
     results: bytes
     other_results: bytes
@@ -149,6 +153,7 @@ def make_seeds(folder: Path) -> Seeds:
         descriptor=msgspec.json.encode(descriptor),
         model=export(valid, None).all_files(),
         inline_model=msgspec.json.encode(_inline_model(valid)),
+        networks=_networks(),
         corpus=b"".join(corpus_lines(Header.of(30, 0, FEW))),
         results=results,
         other_results=other_results,
@@ -161,6 +166,30 @@ def make_seeds(folder: Path) -> Seeds:
         public_key=_public_pem(key),
         other_keys=_other_keys(key),
     )
+
+
+def _networks() -> tuple[bytes, ...]:
+    """A convolution, shapes that are computed and a loop, each with sizes that have to be given."""
+    value, node = onnx_models.value, onnx.helper.make_node
+    weights = {"w": np.ones((2, 3, 3, 3), np.float32), "s": np.int64([2, -1])}
+    flat = [
+        node("Conv", ["x", "w"], ["a"], name="conv", pads=[1, 1, 1, 1]),
+        node("Reshape", ["a", "s"], ["b"], name="flat"),
+        node("Softmax", ["b"], ["y"], name="softmax"),
+    ]
+    kinds = (onnx.TensorProto.INT64, onnx.TensorProto.BOOL)
+    body = onnx.helper.make_graph(
+        [node("Add", ["v", "v"], ["w"]), node("Identity", ["go"], ["on"])],
+        "body",
+        [value("i", kind=kinds[0]), value("go", kind=kinds[1]), value("v", "n")],
+        [value("on", kind=kinds[1]), value("w", "n")],
+    )
+    loop = [node("Loop", ["t", "", "x"], ["y"], name="loop", body=body)]
+    models = (
+        onnx_models.model(flat, [value("x", "n", 3, 4, 4)], ["y"], weights),
+        onnx_models.model(loop, [value("x", "n")], ["y"], {"t": np.int64(3)}),
+    )
+    return tuple(model.SerializeToString() for model in models)
 
 
 def _results(path: Path, *, faulty: bool) -> tuple[bytes, Summary]:
