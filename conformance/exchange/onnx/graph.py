@@ -472,7 +472,8 @@ def _computed(node: onnx.NodeProto, given: list[Value], version: int) -> list[An
         [helper.make_value_info(name, NO_TYPE) for name in node.output if name],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)])
-    return list(ReferenceEvaluator(model).run(None, {name: value.constant for name, value in inputs.items()}))
+    with np.errstate(all="ignore"):  # a constant may be infinite
+        return list(ReferenceEvaluator(model).run(None, {name: value.constant for name, value in inputs.items()}))
 
 
 def _with_attributes(node: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto]) -> onnx.NodeProto:

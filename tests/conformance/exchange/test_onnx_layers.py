@@ -87,6 +87,14 @@ def test_constants_that_steps_read_are_there() -> None:
     assert {name: array.tolist() for name, array in found.constants.items()} == {"f": [2, 4, 6]}
 
 
+def test_constants_may_be_infinite() -> None:
+    nodes = [make("Div", ["one", "zero"], ["inf"]), make("Min", ["x", "inf"], ["y"])]
+    found = agrees(
+        model(nodes, [value("x", 3)], ["y"], {"one": np.float32([1]), "zero": np.float32([0])}), {"x": numbers(3)}
+    )
+    assert found.constants["inf"].tolist() == [np.inf]
+
+
 def test_what_is_known_only_when_the_model_runs() -> None:
     nodes = [make("Add", ["n", "n"], ["m"]), make("Expand", ["x", "m"], ["y"]), make("Relu", ["y"], ["z"])]
     found = layers_of(model(nodes, [value("x", 1), value("n", 2, kind=TensorProto.INT64)], ["z"]), HIGHEST)
