@@ -64,12 +64,13 @@ class Phase(StrEnum):
 
     EXAMPLES = "examples"
     BOUNDARIES = "boundaries"
+    NETWORKS = "networks"  # the layers of networks that were asked for by name
     SEARCH = "search"
     SWEEP = "sweep"
     THROUGHPUT = "throughput"  # of what is timed, the cases that leave something wrong
 
 
-JUDGED_PHASES = tuple(Phase)[:-1]  # those whose cases are there to be judged
+JUDGED_PHASES = (Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SEARCH, Phase.SWEEP)  # those that every campaign has
 
 
 class Repeated(StrEnum):
@@ -322,6 +323,7 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
         output_bytes: size of the output that was asked for, the same for every operator, type and backend.
         caches: how each run found them.
         caveats: what is to be known before it is believed.
+        layer: of a layer of a network the digest of its case; else "".
     """
 
     operator: str
@@ -333,6 +335,7 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
     output_bytes: int
     caches: Caches = Caches.WARM
     caveats: tuple[Caveat, ...] = ()
+    layer: str = ""
 
     @property
     def timing(self) -> Timing:
@@ -374,6 +377,48 @@ def at_largest_size(rows: Iterable[Throughput]) -> list[Throughput]:
     return [row for row in rows if row.output_bytes == largest[row.operator, row.data_type, row.caches]]
 
 
+class NetworkLayer(msgspec.Struct, frozen=True):
+    """A distinct layer of a network.
+
+    Attributes:
+        case: digest of its case.
+        operator: of its descriptor.
+        nodes: names in the model, one for each time that it is executed.
+    """
+
+    case: str
+    operator: str
+    nodes: tuple[str, ...]
+
+
+class UnmappedNode(msgspec.Struct, frozen=True):
+    """A node of a network that is judged by no case.
+
+    Attributes:
+        node: name in the model.
+        type: of the operator, `NonMaxSuppression`.
+        reason: in words.
+    """
+
+    node: str
+    type: str
+    reason: str
+
+
+class Network(msgspec.Struct, frozen=True):
+    """A network whose layers are judged.
+
+    Attributes:
+        name: `resnet50-fp16-b1`.
+        layers: the distinct ones, by the first node of each.
+        unmapped: nodes that are none of them.
+    """
+
+    name: str
+    layers: tuple[NetworkLayer, ...]
+    unmapped: tuple[UnmappedNode, ...] = ()
+
+
 class Campaign(msgspec.Struct, frozen=True):
     """What a run is about; known before its first record.
 
@@ -403,6 +448,7 @@ class Campaign(msgspec.Struct, frozen=True):
             an epoch: every case was executed at the newest, and a sample at those before. At the others a sample was
             decided, and less executed. Empty where cases came from corpora.
         every_level: whether no level stands for others.
+        networks: whose layers are judged, too.
     """
 
     backend: dict[str, Any]
@@ -420,6 +466,7 @@ class Campaign(msgspec.Struct, frozen=True):
     executed: dict[str, tuple[str, ...]] = {}
     every_level: bool = False
     accuracy: str = DIRECTML.name
+    networks: tuple[Network, ...] = ()
 
 
 class Strength(Entry, frozen=True, kw_only=True):

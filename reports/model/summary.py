@@ -35,6 +35,7 @@ from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.errors import ErrorCounts
 from dml_conformance.reports.model.grouping import grouped
+from dml_conformance.reports.model.networks import LayerOutcome, NetworkResult
 from dml_conformance.reports.model.records import (
     IN_PROCESS,
     LEFT_OUT,
@@ -371,6 +372,8 @@ class Summary(Consumer):
         forgiven: how many of them the backend may have to answer for, and no case is blamed for.
         repeated: failed executions by what became of them in a new process.
         errors: of results of arithmetic, by (operator, data type).
+        layers: what came of the cases of networks' layers, by digest.
+        layer_timings: the measurements of these.
         digests: of the stream so far.
     """
 
@@ -391,6 +394,8 @@ class Summary(Consumer):
         self.forgiven = 0
         self.repeated: Counter[Repeated] = Counter()
         self.errors: dict[tuple[str, str], ErrorCounts] = {}
+        self.layers: dict[str, LayerOutcome] = {}
+        self.layer_timings: dict[str, Throughput] = {}
         self.digests = Digests()
         self._test_samples = 0
 
@@ -440,6 +445,8 @@ class Summary(Consumer):
             self.errors.setdefault((record.operator, record.data_type), ErrorCounts()).add(
                 record.errors, record.difference_count
             )
+        if record.phase is Phase.NETWORKS:
+            self.layers[record.case] = LayerOutcome.of(record)
         if record.lost:
             self._lose(record.lost, record.losses_forgiven)
         if verdict is not Verdict.PASS:
@@ -452,7 +459,9 @@ class Summary(Consumer):
             self.lost[loss.cause, loss.how if known else OTHER_REASONS] += loss.count
 
     def throughput(self, row: Throughput) -> None:
-        if self._room.takes(row.timing):
+        if row.layer:
+            self.layer_timings[row.layer] = row
+        elif self._room.takes(row.timing):
             self.throughputs.append(row)
         self.digests.throughput(row)
 
@@ -696,6 +705,10 @@ class Summary(Consumer):
         """Counts and time by phase, those that ran."""
         sums = self.sums("phase")
         return {phase: sums[phase,] for phase in Phase if (phase,) in sums}
+
+    def networks(self) -> list[NetworkResult]:
+        """What the layers of each network came to."""
+        return [NetworkResult.of(each, self.layers, self.layer_timings) for each in self.campaign.networks]
 
     def least_accurate(self) -> list[tuple[str, str, ErrorCounts]]:
         """Operators and data types with the errors of their results, what needs most of its bound first."""

@@ -83,6 +83,7 @@ def report_html(report: CampaignReport) -> str:
         "none_of_it": Test(),
         "most_forgiven": MOST_FORGIVEN,
         "speeds": [(label, speed_tables(summary.throughputs)) for label, summary in report.campaigns],
+        "networks": [(label, summary.networks()) for label, summary in report.campaigns],
         "accuracy": accuracy_results(report.campaigns),
         "caveats": [c for c in Caveat if any(c in row.caveats for s in report.summaries for row in s.throughputs)],
         "coverages": [(label, _coverage(summary)) for label, summary in report.campaigns],

@@ -17,7 +17,7 @@ from dml_conformance.spec.validator import Reading
 
 # Characters and entries that reports have room for. Names are those of backends, devices, operators, rules and types.
 LONGEST_NAME, LONGEST_TEXT, LONGEST_FACT = 1_000, 10_000, 100_000
-MOST_NAMES, MOST_RULES, MOST_RUNS = 1_000, 10_000, 10_000
+MOST_NAMES, MOST_RULES, MOST_RUNS, MOST_NODES = 1_000, 10_000, 10_000, 100_000
 
 
 class _Backend(msgspec.Struct):
@@ -86,6 +86,7 @@ def check_campaign(campaign: Campaign) -> None:
         "executed",
     ):
         check_lengths(where, getattr(campaign, where))
+    check_lengths("networks", msgspec.to_builtins(campaign.networks), LONGEST_TEXT, MOST_NODES)
     msgspec.convert(campaign.backend, _Backend)
     rules = msgspec.convert(campaign.rules, tuple[_Rule, ...])
     for label in {*campaign.levels, *(rule.since for rule in rules), *(rule.until for rule in rules if rule.until)}:
@@ -130,7 +131,7 @@ def _is_right(errors: Errors) -> bool:
 def check_throughput(row: Throughput) -> None:
     """Raises ValueError where a measurement is none: of no run, of no time, or of no speed."""
     msgspec.convert(msgspec.structs.asdict(row), Throughput)
-    for field in ("operator", "data_type", "shape"):
+    for field in ("operator", "data_type", "shape", "layer"):
         check_lengths(f"{field} of a measurement", getattr(row, field))
     if len(row.seconds) > MOST_RUNS:
         raise ValueError(f"seconds of a measurement: expected at most {MOST_RUNS:,}, found {len(row.seconds):,}")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import zstandard
 
 from dml_conformance.reports.model.records import TRAITS as ALL_TRAITS
+from dml_conformance.reports.model.records import Throughput
 
 MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
 BLOCK_3 = 128  # records of a block of version 3
@@ -35,12 +36,14 @@ class Form(NamedTuple):
             missing, rank, seconds, difference_count and reason.
         block: SQL that gives, for the number of a record, the first number of the block that has its body, and that.
         unpack: the JSON of a block; raises ValueError where it is damaged, or more than `MAX_BLOCK_BYTES`.
+        timed: the columns of a measurement.
     """
 
     schema: str
     records: str
     block: str
     unpack: Callable[[bytes], bytes]
+    timed: tuple[str, ...] = Throughput.__struct_fields__
 
     def objects(self) -> dict[str, str]:
         """The SQL of every table, view and index of a finished file, by name."""
@@ -92,9 +95,12 @@ CREATE TABLE throughput (
     copy_bytes_per_second REAL NOT NULL,
     output_bytes INTEGER NOT NULL,
     caches TEXT NOT NULL,
-    caveats TEXT NOT NULL
+    caveats TEXT NOT NULL{layer}
 );
 """
+
+
+_LAYER = ", layer TEXT NOT NULL"
 
 
 def _labels(traits: tuple[str, ...]) -> str:
@@ -114,7 +120,7 @@ FROM {records} {joins};
 
 
 _VERSION_3 = Form(
-    f"""{_SHARED}
+    f"""{_SHARED.format(layer="")}
 CREATE TABLE record (
     id INTEGER PRIMARY KEY,
     digest BLOB NOT NULL CHECK (length(digest) = 32),
@@ -134,6 +140,7 @@ CREATE INDEX record_by_verdict ON record (verdict, operator, level);
     "record",
     f"SELECT {BLOCK_3} * block + 1, bodies FROM body WHERE block = (? - 1) / {BLOCK_3}",  # noqa: S608 - constants only
     _inflated,
+    tuple(name for name in Throughput.__struct_fields__ if name != "layer"),
 )
 
 # LEFT JOIN: a record whose rows elsewhere are missing is damaged, and not to be passed over.
@@ -147,7 +154,7 @@ _RECORDS = f"""(
         LEFT JOIN remark ON remark.id = record.id
 ) AS record"""  # noqa: S608 - constants only
 _VERSION_4 = Form(
-    f"""{_SHARED}
+    f"""{_SHARED.format(layer=_LAYER)}
 CREATE TABLE judgement (
     id INTEGER PRIMARY KEY,
     {_labels(JUDGEMENT).removesuffix(", ")}

@@ -113,10 +113,10 @@ class RankedCase(NamedTuple):
 
 
 def _throughput_of(row: Sequence[Any]) -> Throughput:
-    operator, data_type, shape, useful, seconds, copy, size, caches, caveats = row
+    operator, data_type, shape, useful, seconds, copy, size, caches, caveats, *layer = row
     runs = msgspec.json.decode(seconds, type=tuple[float, ...])
     known = msgspec.json.decode(caveats, type=tuple[Caveat, ...])
-    return Throughput(operator, data_type, shape, useful, runs, copy, size, Caches(caches), known)
+    return Throughput(operator, data_type, shape, useful, runs, copy, size, Caches(caches), known, *layer)
 
 
 class StoreError(BadInputError):
@@ -622,7 +622,7 @@ class Store(DatabaseReader):
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
-        query = f"SELECT {', '.join(Throughput.__struct_fields__)} FROM throughput ORDER BY id"  # noqa: S608 - constants only
+        query = f"SELECT {', '.join(self._form.timed)} FROM throughput ORDER BY id"  # noqa: S608 - constants only
         with self._using():
             rows = tuple(map(_throughput_of, self._connection.execute(query)))
             for row in rows:

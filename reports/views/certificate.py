@@ -13,6 +13,7 @@ import msgspec
 
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.reports.model.errors import ErrorCounts
+from dml_conformance.reports.model.networks import LayerResult, NetworkResult, NetworkVerdict
 from dml_conformance.reports.model.records import (
     Caches,
     Caveat,
@@ -413,6 +414,67 @@ class Accuracy(CertificateEntry, frozen=True, kw_only=True):
     wrong: Count = 0
 
 
+class LayerEntry(CertificateEntry, frozen=True, kw_only=True):
+    """A distinct layer of a network.
+
+    Attributes:
+        nodes: names in the model, one for each time that it is executed.
+        operator: of its descriptor.
+        case: digest of its case.
+        verdict: of the case; null where it has none.
+        reason: why it is no pass.
+        of_the_bound: the largest part of what the bound allows beyond rounding; null where nothing is rounded.
+        largest_ulp: the largest error of those results whose error is known.
+        seconds: the median of the timed runs, once; null where it was not timed.
+        copy_seconds: what the device's best copy of as many bytes takes.
+    """
+
+    nodes: list[str]
+    operator: str
+    case: Sha256
+    verdict: Verdict | None
+    reason: str = ""
+    of_the_bound: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    largest_ulp: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    seconds: Positive | None = None
+    copy_seconds: Positive | None = None
+
+
+class UnmappedEntry(CertificateEntry, frozen=True, kw_only=True):
+    """A node of a network that no case judges.
+
+    Attributes:
+        node: name in the model.
+        type: of the operator.
+        reason: in words.
+    """
+
+    node: str
+    type: str
+    reason: str
+
+
+class NetworkEntry(CertificateEntry, frozen=True, kw_only=True):
+    """A network, judged layer by layer.
+
+    Attributes:
+        name: `resnet50-fp16-b1`: the network, the type of its elements, and how many inputs it takes at a time.
+        verdict: `right`: every layer passed; `wrong`: a layer failed, crashed or timed out; `incomplete`: neither, as
+            some were not judged, or a node is mapped to no descriptor.
+        layers: the distinct ones, in the order of the network.
+        unmapped: nodes that are none of them.
+        seconds: the sum over all layers, each as often as it is executed; null where one was not timed.
+        copy_seconds: what the device's best copies of as many bytes take.
+    """
+
+    name: str
+    verdict: NetworkVerdict
+    layers: list[LayerEntry]
+    unmapped: list[UnmappedEntry] = []
+    seconds: Positive | None = None
+    copy_seconds: Positive | None = None
+
+
 class LossCount(CertificateEntry, frozen=True, kw_only=True):
     """Processes that were lost in the same way.
 
@@ -499,6 +561,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
         failures: failed cases by kind, operator and rule, with samples.
         observed: what the backend did where the specification leaves it open.
         accuracy: how far results of arithmetic were from the exact ones.
+        networks: those that were asked for by name, judged layer by layer.
         throughput: the measurements, as many as there is room for.
         throughput_left_out: how many more the results have.
         lost: processes of the backend that were lost.
@@ -525,6 +588,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     failures: list[Failure]
     observed: list[UnspecifiedCount]
     accuracy: list[Accuracy] = []
+    networks: list[NetworkEntry] = []
     throughput: list[Speed]
     throughput_left_out: Count = 0
     lost: ProcessLosses = ProcessLosses()
@@ -572,6 +636,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
             failures=[_failure(group, campaign.levels) for group in summary.failure_groups(*FailureKind)],
             observed=_observed(summary),
             accuracy=[_accuracy(*key, errors) for key, errors in sorted(summary.errors.items())],
+            networks=[_network(found) for found in summary.networks()],
             throughput=[_speed(row) for row in summary.throughputs],
             throughput_left_out=summary.throughputs_left_out,
             lost=_losses(summary),
@@ -625,6 +690,38 @@ def _speed(row: Throughput) -> Speed:
     figures = ("median_seconds", "bytes_per_second", "copy_bytes_per_second", "fraction_of_copy")
     brief = {name: float(f"{getattr(row, name):.6g}") for name in figures}
     return _read_from(row, Speed, seconds=[float(f"{each:.6g}") for each in row.seconds], **brief)
+
+
+def _network(found: NetworkResult) -> NetworkEntry:
+    return NetworkEntry(
+        name=found.name,
+        verdict=found.verdict,
+        layers=[_layer(layer) for layer in found.layers],
+        unmapped=[_read_from(node, UnmappedEntry) for node in found.network.unmapped],
+        seconds=_brief(found.seconds),
+        copy_seconds=_brief(found.least_seconds),
+    )
+
+
+def _layer(found: LayerResult) -> LayerEntry:
+    outcome, timing = found.outcome, found.timing
+    errors = None if outcome is None else outcome.errors
+    return LayerEntry(
+        nodes=list(found.layer.nodes),
+        operator=found.layer.operator,
+        case=found.layer.case,
+        verdict=None if outcome is None else outcome.verdict,
+        reason="" if outcome is None else outcome.reason,
+        of_the_bound=found.used,
+        largest_ulp=errors.largest if errors is not None and errors.bins else None,
+        seconds=None if timing is None else _brief(timing.median_seconds),
+        copy_seconds=None if timing is None else _brief(timing.useful_bytes / timing.copy_bytes_per_second),
+    )
+
+
+def _brief(seconds: float | None) -> float | None:
+    """A time to six digits."""
+    return None if seconds is None else float(f"{seconds:.6g}")
 
 
 def _accuracy(operator: str, data_type: str, errors: ErrorCounts) -> Accuracy:

@@ -23,6 +23,7 @@ from dml_conformance.reports.model.encoded import EncodedRecord
 from dml_conformance.reports.model.errors import WITHOUT_ULP
 from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.inputs import input_lines
+from dml_conformance.reports.model.networks import NetworkVerdict
 from dml_conformance.reports.model.records import (
     Campaign,
     Ending,
@@ -34,6 +35,7 @@ from dml_conformance.reports.model.records import (
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.model.summary import CellVerdict, Conformance, FailureGroup, FailureKind, Summary, Verdicts
 from dml_conformance.reports.model.text import (
+    brief_seconds,
     claims_text,
     count_of,
     counts_text,
@@ -50,6 +52,7 @@ _T = TypeVar("_T")
 
 SHOWN_FAILURES = 10
 SHOWN_INACCURATE = 10  # operators and types with the largest errors
+SHOWN_LAYERS = 10  # wrong ones of a network
 SHOWN_TIMED = 20  # operators whose throughput is shown
 LINE_INTERVAL = 10.0  # seconds between lines where there is no terminal
 STEP_INTERVAL = 0.25  # seconds before a loop gets a bar in a terminal, and between its updates
@@ -65,6 +68,11 @@ STYLES = {
     CellVerdict.INCOMPLETE: "yellow",
     CellVerdict.OBSERVED_ONLY: "blue",
     CellVerdict.NOT_SUPPORTED: "dim",
+}
+NETWORK_STYLES = {
+    NetworkVerdict.RIGHT: "green",
+    NetworkVerdict.WRONG: "bold red",
+    NetworkVerdict.INCOMPLETE: "yellow",
 }
 OUTCOME_STYLES = {
     Conformance.CONFORMANT: "bold green",
@@ -308,6 +316,8 @@ def print_summary(summary: Summary, console: Console | None = None, *, output: s
     for verdict, reasons in summary.reasons.items():
         if reasons:
             parts += [*_set_aside(console, verdict, reasons), Text()]
+    if summary.campaign.networks:
+        parts += [*_networks(console, summary), Text()]
     if summary.errors:
         parts += [*_accuracy(console, summary), Text()]
     if summary.throughputs:
@@ -384,6 +394,33 @@ def _legend(console: Console, summary: Summary, symbols: Mapping[CellVerdict, st
     named = [(f"{symbols[verdict]} {verdict}", STYLES[verdict]) for verdict in CellVerdict if verdict in found]
     is_wide = sum(len(text) + 3 for text, _ in named) > console.width
     return Text("\n" if is_wide else "   ").join(Text(text, style) for text, style in named)
+
+
+def _networks(console: Console, summary: Summary) -> list[RenderableType]:
+    """What each network comes to, and the layers that are wrong."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for name in ("network", "verdict"):
+        table.add_column(name, no_wrap=True)
+    for name in ("layers", "distinct", "of bound", "time", "copy's"):
+        table.add_column(name, justify="right", no_wrap=True)
+    parts: list[RenderableType] = [Text("Networks, layer by layer:"), table]
+    for found in summary.networks():
+        used = [part_of_bound(layer.used or 0.0) for layer in found.least_accurate(1)]
+        times = ["" if each is None else brief_seconds(each) for each in (found.seconds, found.least_seconds)]
+        style = NETWORK_STYLES[found.verdict]
+        figures = f"{found.executions:,}", f"{len(found.layers):,}", used[0] if used else "", *times
+        table.add_row(_text(console, found.name), Text(str(found.verdict), style), *figures)
+        for layer in found.wrong[:SHOWN_LAYERS]:
+            assert layer.outcome is not None
+            told = f"{found.name}: {layer.node}, {layer.layer.operator}: {layer.outcome.reason}"
+            parts.append(_indented(console, one_line(told, MAX_REASON), style))
+        if len(found.wrong) > SHOWN_LAYERS:
+            more = count_of(len(found.wrong) - SHOWN_LAYERS, "more wrong layer")
+            parts.append(_indented(console, f"{found.name}: {more}, in the reports"))
+        if found.network.unmapped:
+            unmapped = count_of(len(found.network.unmapped), "node")
+            parts.append(_indented(console, f"{found.name}: {unmapped} not mapped", style))
+    return parts
 
 
 def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:

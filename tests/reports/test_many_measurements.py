@@ -53,7 +53,7 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DELETE FROM throughput")
         connection.executemany(
-            "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, '[]')",
+            "INSERT INTO throughput VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, '[]', '')",
             (
                 (r.operator, r.data_type, r.shape, r.useful_bytes, msgspec.json.encode(r.seconds).decode(),
                  r.copy_bytes_per_second, r.output_bytes, str(r.caches))

@@ -36,7 +36,7 @@ def write_version_3(path: Path, results: Path) -> None:
             content = zlib.compress(msgspec.json.encode(bodies[at : at + BLOCK_3]), 3)
             connection.execute("INSERT INTO body VALUES (?, ?)", (block, content))
         connection.execute("ATTACH ? AS other", (str(results),))
-        for table in ("stream", "throughput"):
-            connection.execute(f"INSERT INTO {table} SELECT * FROM other.{table}")
+        connection.execute("INSERT INTO stream SELECT * FROM other.stream")
+        connection.execute(f"INSERT INTO throughput SELECT id, {', '.join(FORMS[3].timed)} FROM other.throughput")
         connection.commit()
         connection.execute("ANALYZE main")

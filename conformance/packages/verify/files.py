@@ -247,7 +247,8 @@ def _rows_of_version_3(again: sqlite3.Connection) -> dict[str, Iterable[tuple[An
     def labelled() -> Iterator[tuple[Any, ...]]:
         yield from ((number, text) for text, number in labels.items())
 
-    return {"record": records(), "label": labelled(), "body": bodies()}
+    timed = again.execute(f"SELECT id, {', '.join(FORMS[3].timed)} FROM throughput ORDER BY id")  # noqa: S608 - constants only
+    return {"record": records(), "label": labelled(), "body": bodies(), "throughput": timed}
 
 
 def _compare_rows(table: str, rows: Iterable[tuple[_Row, _Row]], findings: Findings) -> None:
