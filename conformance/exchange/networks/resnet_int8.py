@@ -71,7 +71,10 @@ class _Quantized:
     ) -> str:
         graph, to = self.graph, self._scale(name, zero_point)
         weight = graph.weight(f"{name}.weight", outputs, inputs, kernel, kernel, element=TensorProto.INT8)
-        scale, zero = graph.buffer(f"{name}.weight_scale", outputs), graph.constant(0, element=TensorProto.INT8)
+        scale, zero = (
+            graph.buffer(f"{name}.weight_scale", outputs),
+            graph.constant(0, outputs, element=TensorProto.INT8),
+        )
         bias = graph.weight(f"{name}.bias", outputs, element=TensorProto.INT32)
         made = graph.node(
             "QLinearConv", x, *self._scales[x], weight, scale, zero, *to, bias, name=name,
