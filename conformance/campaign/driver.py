@@ -22,6 +22,7 @@ from dml_conformance.conformance.campaign.seeds import Seed
 from dml_conformance.conformance.campaign.throughput import measure
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusReader, Header, Shard, in_blocks
 from dml_conformance.conformance.exchange.failures import digest_of
+from dml_conformance.conformance.exchange.networks.stored import distinct_cases
 from dml_conformance.conformance.judge.blame import Blame, SettledStream
 from dml_conformance.conformance.judge.losses import take_losses
 from dml_conformance.conformance.strength import strength_of
@@ -81,7 +82,8 @@ def certify(
         if begun is None or THROUGHPUT not in begun.units:
             watch = Stopwatch()
             right = [name for name in engine.operators if name not in engine.wrong]
-            for found in watch.each(Part.MEASURE, measure(engine.judge, right, engine.levels, engine.budget)):
+            layers = [case for case in distinct_cases(engine.networks) if case.digest not in engine.wrong_layers]
+            for found in watch.each(Part.MEASURE, measure(engine.judge, right, engine.levels, engine.budget, layers)):
                 costs.add(Phase.THROUGHPUT, found.operator, watch.taken())
                 if isinstance(found, Record):
                     stream.record(found)
@@ -266,6 +268,7 @@ def describe_campaign(engine: Engine) -> Campaign:
         repeat=engine.judge.repeat,
         executed=executed_levels(engine.plans),
         every_level=engine.every_level,
+        networks=tuple(each.network for each in engine.networks),
     )
 
 

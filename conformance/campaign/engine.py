@@ -1,4 +1,4 @@
-"""A campaign: examples, boundaries, search, sweep on one backend, as one stream of records."""
+"""A campaign: examples, boundaries, networks, search, sweep on one backend, as one stream of records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from functools import partial
 from itertools import chain, groupby, islice
 
 from dml_conformance.conformance.campaign.budget import Budget
-from dml_conformance.conformance.campaign.plan import OperatorPlan, planned
+from dml_conformance.conformance.campaign.plan import OperatorPlan, newest_claimed, planned
+from dml_conformance.conformance.exchange.networks.stored import NetworkCases, distinct_cases, network_at
 from dml_conformance.conformance.judge.blame import Blame, Repetition
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers.tasks import (
@@ -60,7 +61,10 @@ class Engine:
         every_level: whether everything is executed at every level.
         unclaimed: how many of DirectML's operators nobody asked for by name, and the backend does not claim.
         seed_nonce: hides a secret seed in its commitment; "" where it is none.
+        network_names: of the networks whose layers are judged, too, at the newest level that the backend claims; the
+            operators have to be among those that are run.
         broken: the rules that failed before the search, and the level at which each did first.
+        wrong_layers: digests of the cases of networks' layers that failed.
     """
 
     judge: Judge
@@ -72,7 +76,9 @@ class Engine:
     every_level: bool = False
     unclaimed: int = 0
     seed_nonce: str = ""
+    network_names: Sequence[str] = ()
     broken: dict[tuple[str, str], Level] = field(default_factory=dict)
+    wrong_layers: set[str] = field(default_factory=set)
     _shrunk: set[tuple[str, str]] = field(default_factory=set)
     _finished: Collection[str] = ()
 
@@ -82,11 +88,13 @@ class Engine:
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
         self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)
+        level = newest_claimed(self.levels, claimed)
+        self.networks: list[NetworkCases] = [network_at(name, level) for name in self.network_names]
 
     def stages(self) -> Iterator[Iterator[Work]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
         each whether it is wanted; which rules are known to be broken depends on the records of the stage before."""
-        yield chain(self._example_blocks(), self._boundary_makings())
+        yield chain(self._example_blocks(), self._boundary_makings(), self._network_blocks())
         yield chain(self._known(), self._unknown(), self._sweep_blocks())
 
     def wants(self, task: Work) -> bool:
@@ -103,6 +111,8 @@ class Engine:
 
     def note(self, record: Record) -> None:
         """Remember what is known to be broken when the search begins, and what the search has found then."""
+        if _failed(record) and record.phase is Phase.NETWORKS:
+            self.wrong_layers.add(record.case)
         if not _failed(record) or not (about := rule_to_search(record)):
             return
         if record.phase is Phase.SEARCH:
@@ -137,6 +147,7 @@ class Engine:
         blocks: dict[Phase, Callable[[], Iterator[CaseBlock] | Iterator[CaseMaking]]] = {
             Phase.EXAMPLES: self._example_blocks,
             Phase.BOUNDARIES: self._boundary_makings,
+            Phase.NETWORKS: self._network_blocks,
             Phase.SWEEP: self._sweep_blocks,
         }
         return chain.from_iterable(block.make() for block in blocks[phase]())
@@ -155,7 +166,8 @@ class Engine:
 
     def planned(self) -> dict[Phase, int]:
         """How many cases the phases will have whose number is known beforehand."""
-        return {Phase.SWEEP: sum(share for _, _, share in self._sweep_shares())}
+        layers = {Phase.NETWORKS: len(distinct_cases(self.networks))} if self.networks else {}
+        return layers | {Phase.SWEEP: sum(share for _, _, share in self._sweep_shares())}
 
     def _sweep_shares(self) -> list[tuple[str, Level, int]]:
         """How many cases of the sweep each operator has at each level."""
@@ -185,6 +197,14 @@ class Engine:
                 name = f"{Phase.BOUNDARIES}: {plan.operator} at {', '.join(map(str, asked))}"
                 make = partial(_boundaries, plan, asked, self.seed, reach)
                 yield CaseMaking(name, Phase.BOUNDARIES, plan.operator, make, BLOCK_CASES)
+
+    def _network_blocks(self) -> Iterator[CaseBlock]:
+        """The layers of the networks, each once."""
+        count = 0
+        for cases in blocks_of(distinct_cases(self.networks), BLOCK_CASES):
+            count += len(cases)
+            name = f"{Phase.NETWORKS} up to {count}"
+            yield CaseBlock(name, Phase.NETWORKS, len(cases), partial(iter, cases), cases[0].operator)
 
     def _known(self) -> Iterator[SearchTask]:
         """The search for the smallest case of every rule that is known to be broken."""

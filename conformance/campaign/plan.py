@@ -150,6 +150,12 @@ def planned(
     return [OperatorPlan.of(operator, levels, known, every_level=every_level) for operator in operators]
 
 
+def newest_claimed(levels: Sequence[Level], claimed: Iterable[Level]) -> Level:
+    """The newest of some levels that a backend claims, or of all if it claims none of them."""
+    known = frozenset(claimed)
+    return max([level for level in levels if level in known] or levels)
+
+
 def executed_levels(plans: Iterable[OperatorPlan]) -> dict[str, tuple[str, ...]]:
     """By operator the levels where every case is decided, as a campaign has them on record."""
     return {plan.operator: tuple(level.label for level in plan.executed) for plan in plans}

@@ -65,9 +65,11 @@ COPIES: Mapping[str, Callable[[TensorDesc], OperatorDesc]] = {
 
 
 def measure(
-    judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget
+    judge: Judge, operators: Sequence[str], levels: Sequence[Level], budget: Budget, layers: Sequence[Case] = ()
 ) -> Iterator[Throughput | Record]:
     """A row for each operator, data type, size and state of the caches, at the highest level asked for and claimed.
+
+    After these comes one for each of the `layers` of networks, with warm caches: what one reads was just written.
 
     The budget says which data types and sizes. Caches are warm; a backend that can empty them (`TimedCold`) is timed
     with cold ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others
@@ -95,6 +97,8 @@ def measure(
         found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
         yield from with_caveats([row for row in found if isinstance(row, Measurement)], meter.launches)
         yield from (record for record in found if isinstance(record, Record))
+    for case in layers:
+        yield from _layer_rows(meter, case)
 
 
 def _context(operator: str, level: Level) -> Context:
@@ -111,8 +115,28 @@ def _rows(
     except Impossible:
         return
     timed = meter.prepared(desc, level)
+    if timed is not None:
+        yield from _timed_rows(meter, timed, data_type, size, states)
+
+
+def _layer_rows(meter: _Meter, case: Case) -> Iterator[Throughput | Record]:
+    """The row of a network's layer, or the record of what is wrong."""
+    timed = meter.prepared(case.desc, case.level)
     if timed is None:
         return
+    data_type = outputs(case.desc)[0].tensor.data_type
+    for found in _timed_rows(meter, timed, data_type, _written_bytes(case), [Caches.WARM]):
+        if isinstance(found, Record):
+            yield found
+        else:
+            yield from (
+                msgspec.structs.replace(row, layer=case.digest) for row in with_caveats([found], meter.launches)
+            )
+
+
+def _timed_rows(
+    meter: _Meter, timed: _Timed, data_type: DataType, size: int, states: Sequence[Caches]
+) -> Iterator[Measurement | Record]:
     for caches in states:
         found: Measurement | Record | None = None
         begin = time.perf_counter()
@@ -255,7 +279,7 @@ class _Meter:
         operator, shape = timed.case.operator, _shape(timed.case)
         row = Throughput(operator, data_type.name, shape, useful, series.seconds, limit, size, caches)
         is_disturbed = not series.is_steady or spread(series.seconds) > SPREAD or spread((before, after)) > SPREAD
-        written = sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in outputs(timed.case.desc)) // 8
+        written = _written_bytes(timed.case)
         is_plausible = self._is_plausible(series, written) and is_before_plausible and is_after_plausible
         return Measurement(row, is_disturbed, is_plausible)
 
@@ -346,6 +370,11 @@ def _seconds(series: Series | None) -> float:
 def useful_bytes(case: Case) -> int:
     """Each input element read once, each index once, each output element written once."""
     return sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in slots(case.desc)) // 8
+
+
+def _written_bytes(case: Case) -> int:
+    """Bytes of the elements of the outputs."""
+    return sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in outputs(case.desc)) // 8
 
 
 def _states(backend: Backend) -> list[Caches]:

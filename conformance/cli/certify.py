@@ -15,6 +15,7 @@ from dml_conformance.conformance.campaign.budget import BUDGETS, Budget
 from dml_conformance.conformance.campaign.driver import certify as run_campaign
 from dml_conformance.conformance.campaign.driver import describe_campaign
 from dml_conformance.conformance.campaign.engine import Engine
+from dml_conformance.conformance.campaign.plan import newest_claimed
 from dml_conformance.conformance.campaign.seeds import Seed
 from dml_conformance.conformance.cli.campaigns import (
     RunOptions,
@@ -28,6 +29,7 @@ from dml_conformance.conformance.cli.campaigns import (
 )
 from dml_conformance.conformance.cli.lines import echo
 from dml_conformance.conformance.cli.options import (
+    NETWORKS,
     campaign_seed_option,
     file_option,
     levels_option,
@@ -35,6 +37,7 @@ from dml_conformance.conformance.cli.options import (
     walls_option,
 )
 from dml_conformance.conformance.exchange.failures import read_failures
+from dml_conformance.conformance.exchange.networks.stored import network_at, stored_network
 from dml_conformance.conformance.judge.blame import SettledStream
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.packages.make import PackageFolder, complete_archive
@@ -79,6 +82,15 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
 )
 @operators_option
 @click.option(
+    "--models",
+    "networks",
+    type=NETWORKS,
+    default=(),
+    metavar="NAME,...",
+    help="Networks whose every layer is judged, too, such as resnet50-fp16-b1, or resnet50 for each of its kinds; "
+    "corpus networks lists them. Without --operator their operators are certified.",
+)
+@click.option(
     "--budget",
     "budget_name",
     type=click.Choice(list(BUDGETS)),
@@ -120,6 +132,7 @@ def certify(
     all_levels: bool,
     every_level: bool,
     operators: tuple[str, ...],
+    networks: tuple[str, ...],
     budget_name: str,
     cases: int | None,
     no_throughput: bool,
@@ -169,7 +182,8 @@ def certify(
         chosen = list(Level) if all_levels else sorted(set(levels)) or [max(judge.capabilities.levels)]
         budget = _budget(budget_name, cases, no_throughput)
         drawn = _secret_seed(output) if seed is None else Seed(seed)
-        engine = _engine(judge, operators, chosen, budget, drawn, saved, every_level=every_level)
+        asked = _with_networks(operators, networks, newest_claimed(chosen, judge.capabilities.levels))
+        engine = _engine(judge, asked, networks, chosen, budget, drawn, saved, every_level=every_level)
         summary = finished_summary(output, describe_campaign(engine))
         if summary is not None and package:
             complete_archive(folder)
@@ -186,6 +200,7 @@ def certify(
 def _engine(
     judge: Judge,
     asked: Sequence[str],
+    networks: Sequence[str],
     levels: Sequence[Level],
     budget: Budget,
     seed: Seed,
@@ -212,7 +227,26 @@ def _engine(
         every_level=every_level,
         unclaimed=unclaimed,
         seed_nonce=seed.nonce,
+        network_names=networks,
     )
+
+
+def _with_networks(operators: Sequence[str], networks: Sequence[str], level: Level) -> tuple[str, ...]:
+    """The operators asked for, with those of networks, in the registry's order where these add any.
+
+    Raises:
+        UsageError: the level allows no layer of a network.
+    """
+    of_networks: set[str] = set()
+    for name in networks:
+        layers = network_at(name, level).network.layers
+        if not layers:
+            needed = stored_network(name)[0].level
+            raise click.UsageError(f"--models: no layer of {name} is valid at {level}; all are from level {needed} on.")
+        of_networks |= {layer.operator for layer in layers}
+    if of_networks <= {*operators}:
+        return tuple(operators)
+    return tuple(name for name in all_operators() if name in {*operators, *of_networks})
 
 
 def _secret_seed(output: OutputFolder) -> Seed:

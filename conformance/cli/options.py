@@ -78,6 +78,12 @@ def _walls(text: str) -> tuple[str, ...]:
     return found
 
 
+def _networks(text: str) -> tuple[str, ...]:
+    from dml_conformance.conformance.exchange.networks.stored import networks_named
+
+    return tuple(dict.fromkeys(name for each in text.split(",") for name in networks_named(each.strip())))
+
+
 PATH = click.Path(path_type=Path)
 LEVEL = ParsedType("level", later("spec.levels:Level.parse"), _levels)  # `3_0`, `3.0` or `DML_FEATURE_LEVEL_3_0`
 # `GATHER` or `DML_OPERATOR_GATHER`, in any case.
@@ -85,6 +91,9 @@ OPERATOR = ParsedType("operator", _operator, later("spec.registry:operators"))
 SHARD = ParsedType("shard", later("conformance.exchange.corpus:Shard.parse"))  # one of several parts: `3/16`
 SIZE = ParsedType("size", later("backends.processes.limits:parse_size"))  # an amount of memory, `4GiB`, in bytes
 DEVICES = ParsedType("devices", _devices)  # numbers of devices, `0,2`, each once; `all` is none in particular
+
+
+NETWORKS = ParsedType("networks", _networks)  # names of networks, or beginnings of some
 
 
 def format_option(*formats: str) -> Callable[[_F], _F]:

@@ -202,8 +202,15 @@ def _check_store(
 
 def _engine(campaign: Campaign, judge: ReplayedJudge) -> Engine:
     levels = [Level.parse(label) for label in campaign.levels]
-    budget, every_level = BUDGETS[campaign.budget], campaign.every_level
-    return Engine(judge, campaign.operators, levels, budget, campaign.seed, every_level=every_level)
+    return Engine(
+        judge,
+        campaign.operators,
+        levels,
+        BUDGETS[campaign.budget],
+        campaign.seed,
+        every_level=campaign.every_level,
+        network_names=[network.name for network in campaign.networks],
+    )
 
 
 def _read_records(

@@ -8,8 +8,9 @@ from typing import Any
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.conformance.campaign.budget import BUDGETS
-from dml_conformance.conformance.campaign.plan import executed_levels, planned
+from dml_conformance.conformance.campaign.plan import executed_levels, newest_claimed, planned
 from dml_conformance.conformance.campaign.seeds import MOST_SEED, Seed
+from dml_conformance.conformance.exchange.networks.stored import network_at, network_names
 from dml_conformance.conformance.packages.verify.findings import Findings, expected
 from dml_conformance.reports.model.records import (
     SEED_COMMITMENT,
@@ -77,6 +78,13 @@ def check_campaign(campaign: Campaign, ending: Ending | None, findings: Findings
         plans = planned(campaign.operators, _levels(campaign), claims.levels, every_level=campaign.every_level)
         if (executed := executed_levels(plans)) != campaign.executed:
             wrong("executed", executed, campaign.executed)
+        names = [network.name for network in campaign.networks]
+        if unknown := set(names) - set(network_names()):
+            wrong("networks", f"some of {', '.join(network_names())}", sorted(unknown))
+        else:
+            level = newest_claimed(_levels(campaign), claims.levels)
+            if campaign.networks != tuple(network_at(name, level).network for name in names):
+                wrong("networks", "the layers of this release", "others")
     return claims if findings.total == before else None
 
 
