@@ -9,10 +9,11 @@ import click
 
 from dml_conformance.conformance.cli.generate import corpus_option
 from dml_conformance.conformance.cli.lines import echo
-from dml_conformance.conformance.cli.options import LEVEL, PATH, ParsedType, replace_option
+from dml_conformance.conformance.cli.options import LEVEL, NETWORKS, PATH, ParsedType, format_option, replace_option
 from dml_conformance.conformance.exchange.corpus import Header, LayerUse, corpus_lines
 from dml_conformance.conformance.exchange.corpus_files import STANDARD_STREAM, write_corpus
-from dml_conformance.reports.model.text import count_of
+from dml_conformance.conformance.exchange.networks.stored import network_at, network_names, stored_network
+from dml_conformance.reports.model.text import count_of, pretty_json
 from dml_conformance.spec.errors import BadInputError
 from dml_conformance.spec.levels import HIGHEST, Level
 
@@ -71,6 +72,52 @@ def from_model(
         steps = sum(layer.count for layer in found.layers)
         left = f"; {count_of(len(found.unmapped), 'node')} not mapped" if found.unmapped else ""
         echo(f"Corpus: {output}, {count_of(len(cases), 'case')} of {count_of(steps, 'layer')}{left}")
+
+
+@corpus.command()
+@click.argument("names", metavar="NAME", type=NETWORKS)
+@click.option("--level", type=LEVEL, help="Feature level of the cases; the highest if not given.")
+@corpus_option
+@replace_option("the corpus if it exists")
+def network(names: tuple[str, ...], level: Level | None, output: Path, replace: bool) -> None:
+    """Write the layers of a network that has a name, as corpus networks lists them.
+
+    It needs no package onnx. Layers that the level does not allow are told on standard error. Exit code 0: there is a
+    case; 2: there is no such network, or several have names that begin so.
+    """
+    if len(names) > 1:
+        raise click.UsageError(f"expected the name of one network; {', '.join(names)} begin so")
+    (name,) = names
+    described, cases = network_at(name, level or HIGHEST)
+    for told in described.unmapped:
+        echo(f"{name}: node {told.node!r}: {told.type}: {told.reason}", err=True)
+    if not cases:
+        raise BadInputError(f"{name}: no layer of it is valid at {level}")
+    lines = corpus_lines(Header.of_model(name, cases), cases, [LayerUse.of(layer.nodes) for layer in described.layers])
+    write_corpus(output, lines, replace=replace)
+    if str(output) != STANDARD_STREAM:
+        steps = sum(len(layer.nodes) for layer in described.layers)
+        echo(f"Corpus: {output}, {count_of(len(cases), 'case')} of {count_of(steps, 'layer')}")
+
+
+@corpus.command()
+@format_option("text", "json")
+def networks(format_: str) -> None:
+    """List the networks that have names: what certify --models judges, and corpus network writes."""
+    found = []
+    for name in network_names():
+        stored, layers = stored_network(name)
+        layer_count = sum(len(layer.nodes) for layer in layers)
+        row = {"network": name, "parameters": stored.parameters, "layers": layer_count, "distinct": len(layers)}
+        found.append(row | {"level": stored.level})
+    if format_ == "json":
+        echo(pretty_json(found, 120))
+        return
+    for row in found:
+        echo(
+            f"{row['network']}: {row['parameters']:,} parameters, {row['layers']:,} layers of {row['distinct']} kinds, "
+            f"from level {row['level']} on"
+        )
 
 
 def _layers(path: Path, level: Level, dims: dict[str, int]) -> Layers:
