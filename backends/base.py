@@ -67,6 +67,9 @@ class Unsupported(Exception):
 # What a backend may raise. SystemExit would end a run in whose process it is, with a code of the backend's choice.
 RAISED = (Exception, SystemExit)
 
+# Other forms of descriptors, which do not have all of them: the structs of DirectML.h, and models of ONNX.
+FORMS = ("DirectML.h", "ONNX")
+
 # Of what a backend says of itself; reports show all of it, and say it more than once.
 LONGEST_NAME, MOST_NAMES = 1_000, 1_000
 
@@ -198,8 +201,8 @@ class Capabilities(msgspec.Struct, frozen=True):
         accelerated: whether it executes on a device other than the host's processor, which takes larger tensors to be
             busy, and longer to be warm.
         scopes: what of the operators' descriptors is claimed, where that is not all: what is in each of them.
-        held_by_structs: whether descriptors reach it in the structs of DirectML.h; what these cannot hold is not
-            claimed.
+        form: the form that descriptors reach it in, one of `FORMS`, where it is not theirs; the judge itself looks
+            which descriptors have it, and the others are not claimed.
         paths: where its work is done in one of several ways, which part of it is done in which, and why not in another
             one; what it falls back to stands here.
 
@@ -217,13 +220,15 @@ class Capabilities(msgspec.Struct, frozen=True):
     decides_at: Level | None = None
     accelerated: bool = False
     scopes: tuple[Scope, ...] = ()
-    held_by_structs: bool = False
+    form: str = ""
     paths: dict[str, str] = {}
 
     def __post_init__(self) -> None:
         for field, kind, expected in _PLAIN_CLAIMS:
             if not isinstance(value := getattr(self, field), kind):
                 raise _wrong_claim(field, expected, value)
+        if self.form and self.form not in FORMS:
+            raise _wrong_claim("form", f"'' or one of {', '.join(FORMS)}", self.form)
         for field, texts in (("versions", self.versions), ("paths", self.paths)):
             if not all(isinstance(text, str) for item in texts.items() for text in item):
                 raise _wrong_claim(field, "a dict of texts", texts)
@@ -251,7 +256,7 @@ class Capabilities(msgspec.Struct, frozen=True):
             "decides_at": None if self.decides_at is None else self.decides_at.label,
             "accelerated": self.accelerated,
             "scopes": [scope.as_json() for scope in self.scopes],
-            "held_by_structs": self.held_by_structs,
+            "form": self.form,
             "paths": dict(self.paths),
         }
 
@@ -290,7 +295,7 @@ _PLAIN_CLAIMS: tuple[tuple[str, type, str], ...] = (
     ("versions", dict, "a dict of texts"),
     ("executes", bool, "True or False"),
     ("accelerated", bool, "True or False"),
-    ("held_by_structs", bool, "True or False"),
+    ("form", str, "a text"),
     ("paths", dict, "a dict of texts"),
 )
 _CATEGORIES = ", ".join(Category)

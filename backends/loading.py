@@ -43,6 +43,7 @@ BUILT_IN = {
         ("torch-eager", "torch:TorchEagerBackend"),
         ("torch-kernels", "torch:TorchKernelsBackend"),
         ("directml", "directml:directml_backend"),
+        ("onnxruntime", "onnxruntime.backend:OnnxRuntimeBackend"),
     )
 }
 

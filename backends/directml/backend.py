@@ -92,7 +92,7 @@ class DirectmlBackend:
             executes=False,
             decides_at=self._level,
             scopes=self._scopes(),
-            held_by_structs=True,
+            form="DirectML.h",
         )
 
     def _scopes(self) -> tuple[Scope, ...]:

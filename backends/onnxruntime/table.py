@@ -199,6 +199,10 @@ NODES: tuple[Node, ...] = (
         Node(f"ACTIVATION_{name}1", node, 13, attributes={"axis": "axes"})
         for name, node in (("SOFTMAX", "Softmax"), ("LOG_SOFTMAX", "LogSoftmax"), ("HARDMAX", "Hardmax"))
     ),
+    *(
+        Node(f"ACTIVATION_{name}", node, 13, constants={"axis": -1})
+        for name, node in (("SOFTMAX", "Softmax"), ("LOG_SOFTMAX", "LogSoftmax"), ("HARDMAX", "Hardmax"))
+    ),
     Node("CAST", "Cast", 13),
     *(
         Node("REDUCE", node, since, ("input_tensor", "axes"), constants={"keepdims": 1}, given={"function": function})

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import RAISED, Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.directml.structs import beyond_structs
 from dml_conformance.backends.foreign_text import place_of
+from dml_conformance.backends.onnxruntime.forms import beyond_onnx
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
 from dml_conformance.backends.reference import (
@@ -92,6 +93,9 @@ FIRST_RUNS, LAST_RUNS = "after the first timed runs", "after the last timed runs
 
 # How a reason begins where a backend declines; those written for the protocol before claims were binding do.
 DECLINED = "declined what its claims cover (Capabilities.scopes is where a backend says what it does not do)"
+
+# Why a descriptor has not the form in which it would reach a backend, by `Capabilities.form`.
+LACKING = {"DirectML.h": beyond_structs, "ONNX": beyond_onnx}
 
 IN_PLACE_OF = 2  # Of cases that may be executed in place one in so many is, besides those that are about it.
 MOST_REBOUND = 2**20  # bytes; larger cases that fail are not bound otherwise: smaller ones tell what it is about
@@ -630,12 +634,12 @@ class Judge:
             is_in_place = bool(in_place_input(case))
             if outside := next(filter(None, (each.outside(case.desc, is_in_place=is_in_place) for each in scopes)), ""):
                 return f"outside of the claims: {outside}"
-        if claims.held_by_structs and (lacking := beyond_structs(case.desc)):
-            return f"outside of the claims: {lacking}"
-        if case.outcome is Outcome.REJECT:
-            return self._why_not_refused(case)
-        if case.outcome is Outcome.ACCEPT and not self._is_executed(case) and not self._decides:
+        if case.outcome is Outcome.REJECT and (unclaimed := self._why_not_refused(case)):
+            return unclaimed
+        if case.outcome is not Outcome.REJECT and not self._is_executed(case) and not self._decides:
             return "decisions are not claimed"
+        if claims.form and (lacking := LACKING[claims.form](case.desc)):
+            return f"outside of the claims: {lacking}"
         return ""
 
     def _why_not_refused(self, case: Case) -> str:

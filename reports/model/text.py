@@ -106,8 +106,8 @@ def claims_text(backend: Mapping[str, Any]) -> str:
     told.append("every category of rules" if enforced == every else f"categories {', '.join(enforced) or 'none'}")
     if not backend["executes"]:
         told.append("no execution")
-    if backend.get("held_by_structs"):
-        told.append("what the structs of DirectML.h hold")
+    if form := backend.get("form"):
+        told.append(f"what has a form in {form}")
     for scope in backend.get("scopes", ()):
         of = ", ".join(scope.get("operators", ())) or "all"
         limits = [f"{name.replace('_', ' ')} {_plain(value)}" for name, value in scope.items() if name != "operators"]

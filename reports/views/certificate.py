@@ -132,7 +132,7 @@ class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
         decides_at: the level by whose rules it decides, whatever level it is asked for; null where it goes by that one.
         accelerated: whether it executes on a device other than the host's processor.
         scopes: what of the operators' descriptors it claims, where that is not all.
-        held_by_structs: whether it claims only descriptors that the structs of DirectML.h can hold.
+        form: the form that descriptors reach it in, `DirectML.h` or `ONNX`, where only those that have it are claimed.
         paths: where its work is done in one of several ways, which part of it is done in which; as `shared code`,
             modules of the suite that decide or compute and that its process imported with it.
     """
@@ -147,7 +147,7 @@ class BackendClaims(CertificateEntry, frozen=True, kw_only=True):
     decides_at: LevelLabel | None
     accelerated: bool = False
     scopes: list[ClaimedScope] = []
-    held_by_structs: bool = False
+    form: str = ""
     paths: dict[str, str] = {}
 
 

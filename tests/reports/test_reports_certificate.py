@@ -216,7 +216,7 @@ def test_the_certificate_says_what_the_records_say(content: Any) -> None:
         assert row["bytes_per_second"] == pytest.approx(measured.useful_bytes / sorted(measured.seconds)[3], 1e-5)
         assert row["fraction_of_copy"] == pytest.approx(row["bytes_per_second"] / row["copy_bytes_per_second"], 1e-5)
     assert content["run"]["seed"] == report_data.campaign().seed
-    assert content["backend"] == {**report_data.campaign().backend, "scopes": [], "held_by_structs": False}
+    assert content["backend"] == {**report_data.campaign().backend, "scopes": [], "form": ""}
 
 
 def test_the_same_results_give_the_same_certificate(certificate: Certificate) -> None:

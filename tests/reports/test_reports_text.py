@@ -33,10 +33,10 @@ def test_claims_are_told_in_a_line() -> None:
         enforces=frozenset({Category.SHAPE, Category.ACCEPTANCE}),
         executes=False,
         scopes=scopes,
-        held_by_structs=True,
+        form="DirectML.h",
     )
     assert claims_text(some.as_json()) == (
-        "1 operator at 1 level; categories acceptance, shape; no execution; what the structs of DirectML.h hold; "
+        "1 operator at 1 level; categories acceptance, shape; no execution; what has a form in DirectML.h; "
         "of TILE data types * FLOAT32 or UINT8, ranks 4 or 5, strides no; "
         "of all attributes Function SUM and FusedActivation none"
     )

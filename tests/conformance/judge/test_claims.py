@@ -145,7 +145,7 @@ def test_of_categories_that_are_not_claimed_nothing_is_asked(
 def test_what_structs_cannot_hold_is_not_asked_of_who_gets_structs() -> None:
     desc = msgspec.structs.replace(TWICE, repeats=(-1,))  # a UINT in the API
     case = Case.of(desc, LEVEL, rule="TILE.repeats")
-    backend = ScriptedBackend(held_by_structs=True)
+    backend = ScriptedBackend(form="DirectML.h")
     record = verdict(backend, case)
     assert record.verdict is Verdict.NOT_SUPPORTED
     assert "structs cannot hold" in record.reason
@@ -182,7 +182,7 @@ def test_claims_are_read_back_from_what_a_certificate_says() -> None:
         Scope(attributes={"Function": ("SUM", 3)}),
         Scope(),
     )
-    claims = msgspec.structs.replace(ReferenceBackend().capabilities(), scopes=scopes, held_by_structs=True)
+    claims = msgspec.structs.replace(ReferenceBackend().capabilities(), scopes=scopes, form="DirectML.h")
     told = claims.as_json()
     assert told["scopes"][2] == {}
     assert Capabilities(**told) == claims

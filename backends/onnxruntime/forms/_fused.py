@@ -1,0 +1,76 @@
+"""Activation functions, on their own and of what another operator computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dml_conformance.backends.onnxruntime.forms._rows import attributes_of
+from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.table import nodes_of
+
+Function = Callable[[Graph, Any, Value], Value]
+
+
+def activated(graph: Graph, x: Value, activation: Any) -> Value:
+    """An activation of a value, or that itself where there is none.
+
+    Raises:
+        NoForm: no nodes compute it.
+    """
+    if activation is None:
+        return x
+    if activation.operator in FUNCTIONS:
+        return FUNCTIONS[activation.operator](graph, activation, x)
+    rows = [row for row in nodes_of(activation.operator) if len(row.inputs) == 1 and not row.given]
+    if not rows or activation.operator.startswith(("ACTIVATION_SOFTMAX", "ACTIVATION_LOG_SOFTMAX")):
+        raise NoForm(f"{activation.operator} as an activation")
+    return graph.node(rows[0].op_type, x, **attributes_of(activation, rows[0]))
+
+
+def scaled(graph: Graph, x: Value, scale: float, bias: float = 0.0) -> Value:
+    """x * scale + bias."""
+    product = graph.node("Mul", x, graph.constant(scale, x.kind)) if scale != 1 else x
+    return graph.node("Add", product, graph.constant(bias, x.kind)) if bias else product
+
+
+def _linear(graph: Graph, desc: Any, x: Value) -> Value:
+    return graph.node(
+        "Add", graph.node("Mul", x, graph.constant(desc.alpha, x.kind)), graph.constant(desc.beta, x.kind)
+    )
+
+
+def _scaled_tanh(graph: Graph, desc: Any, x: Value) -> Value:
+    inner = graph.node("Tanh", graph.node("Mul", x, graph.constant(desc.beta, x.kind)))
+    return graph.node("Mul", inner, graph.constant(desc.alpha, x.kind))
+
+
+def _parametric_softplus(graph: Graph, desc: Any, x: Value) -> Value:
+    inner = graph.node("Softplus", graph.node("Mul", x, graph.constant(desc.beta, x.kind)))
+    return graph.node("Mul", inner, graph.constant(desc.alpha, x.kind))
+
+
+def _softplus(graph: Graph, desc: Any, x: Value) -> Value:
+    if desc.steepness == 1:
+        return graph.node("Softplus", x)
+    steepness = graph.constant(desc.steepness, x.kind)
+    return graph.node("Div", graph.node("Softplus", graph.node("Mul", x, steepness)), steepness)
+
+
+def _swish(graph: Graph, desc: Any, x: Value) -> Value:
+    inner = graph.node("Sigmoid", graph.node("Mul", x, graph.constant(desc.sigmoid_input_scale, x.kind)))
+    return graph.node("Mul", x, inner)
+
+
+def _hard_swish(graph: Graph, desc: Any, x: Value) -> Value:
+    return graph.node("Mul", x, graph.node("HardSigmoid", x, alpha=desc.alpha, beta=desc.beta))
+
+
+FUNCTIONS: dict[str, Function] = {
+    "ACTIVATION_LINEAR": _linear,
+    "ACTIVATION_SCALED_TANH": _scaled_tanh,
+    "ACTIVATION_PARAMETRIC_SOFTPLUS": _parametric_softplus,
+    "ACTIVATION_SOFTPLUS": _softplus,
+    "ACTIVATION_SWISH": _swish,
+    "ACTIVATION_HARD_SWISH": _hard_swish,
+}
