@@ -185,9 +185,9 @@ class Graph:
         """A tensor of indices, as INT64."""
         return self.cast(self.input(key, sizes=sizes), "INT64")
 
-    def mover(self, key: str, op_type: str, **layout: Any) -> Value:
-        """A tensor whose elements a node is to move, in a type of which the runtime has kernels."""
-        kinds = MOVERS.get(op_type, EVERY)
+    def mover(self, key: str, op_type: str, kinds: frozenset[str] | None = None, **layout: Any) -> Value:
+        """A tensor whose elements a node is to move, in a type of which the runtime has kernels, or one of `kinds`."""
+        kinds = kinds or MOVERS.get(op_type, EVERY)
         value = self.input(key, kinds=kinds, **layout)
         return value if value.kind in kinds else self.cast(value, widened(value.kind, kinds))
 

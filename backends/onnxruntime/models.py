@@ -20,6 +20,8 @@ ELEMENTS = {
     "FLOAT16": TensorProto.FLOAT16,
     "FLOAT64": TensorProto.DOUBLE,
     BOOL: TensorProto.BOOL,
+    "INT4": TensorProto.INT4,
+    "UINT4": TensorProto.UINT4,
     **{f"{sign}{bits}": getattr(TensorProto, f"{sign}{bits}") for sign in ("INT", "UINT") for bits in (8, 16, 32, 64)},
 }
 
@@ -51,7 +53,8 @@ def _value(name: str, kind: str) -> onnx.ValueInfoProto:
 
 
 def _attribute(name: str, value: Any) -> Any:
-    return ELEMENTS[value] if name == "to" else value
+    """An attribute's value; element types are numbers to ONNX."""
+    return ELEMENTS[value] if name in ("to", "output_dtype") else value
 
 
 class Sessions:

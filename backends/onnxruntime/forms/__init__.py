@@ -60,5 +60,5 @@ def beyond_onnx(desc: OperatorDesc) -> str:
     try:
         form_of(desc)
     except NoForm as reason:
-        return f"ONNX has no {reason}"
+        return f"no form in ONNX: {reason}"
     return ""

@@ -23,8 +23,8 @@ def activated(graph: Graph, x: Value, activation: Any) -> Value:
     if activation.operator in FUNCTIONS:
         return FUNCTIONS[activation.operator](graph, activation, x)
     rows = [row for row in nodes_of(activation.operator) if len(row.inputs) == 1 and not row.given]
-    if not rows or activation.operator.startswith(("ACTIVATION_SOFTMAX", "ACTIVATION_LOG_SOFTMAX")):
-        raise NoForm(f"{activation.operator} as an activation")
+    if not rows or hasattr(activation, "axes"):
+        raise NoForm(f"{activation.operator} of what another node computes")
     return graph.node(rows[0].op_type, x, **attributes_of(activation, rows[0]))
 
 

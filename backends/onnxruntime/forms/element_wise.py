@@ -154,17 +154,28 @@ def constant_power(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Pow", x, graph.constant(desc.exponent, x.kind)))
 
 
-def rounded(graph: Graph, desc: Any) -> None:
-    x, mode = graph.input("input_tensor"), named(desc, "rounding_mode")
+def round_to_whole(graph: Graph, desc: Any) -> None:
+    """ONNX has halves rounded to the even number alone."""
+    mode = named(desc, "rounding_mode")
     if mode == "HALVES_TO_NEAREST_EVEN":
-        found = graph.node("Round", x)
-    elif mode == "TOWARD_ZERO":
-        magnitude = graph.node("Floor", graph.node("Abs", x))
-        found = graph.node("Mul", graph.node("Sign", x), magnitude)
-    else:
-        magnitude = graph.node("Ceil", graph.node("Abs", x))
-        found = graph.node("Mul", graph.node("Sign", x), magnitude)
-    graph.output("output_tensor", found)
+        graph.output("output_tensor", graph.node("Round", graph.input("input_tensor")))
+        return
+    x = graph.number("input_tensor")
+    magnitude = graph.node("Abs", x)
+    whole = graph.node("Floor", magnitude)
+    rest, half = graph.node("Sub", magnitude, whole), graph.constant(0.5, x.kind)
+    is_more = graph.node("Greater" if mode == "TOWARD_ZERO" else "GreaterOrEqual", rest, half, kind=BOOL)
+    rounded = graph.node("Add", whole, graph.cast(is_more, x.kind))
+    graph.output("output_tensor", graph.node("Mul", graph.node("Sign", x), rounded))
+
+
+def sign(graph: Graph, desc: Any) -> None:
+    """ONNX does not say what comes of a NaN, of which DirectML's is 0."""
+    x = graph.input("input_tensor")
+    if is_float(x.kind):
+        x = graph.number("input_tensor")
+        x = chosen(graph, graph.node("IsNaN", x, kind=BOOL), graph.constant(0, x.kind), x)
+    graph.output("output_tensor", graph.node("Sign", x))
 
 
 def selected(graph: Graph, desc: Any) -> None:
@@ -213,7 +224,8 @@ FORMS = {
     "ELEMENT_WISE_THRESHOLD": threshold,
     "ELEMENT_WISE_POW": power,
     "ELEMENT_WISE_CONSTANT_POW": constant_power,
-    "ELEMENT_WISE_ROUND": rounded,
+    "ELEMENT_WISE_ROUND": round_to_whole,
+    "ELEMENT_WISE_SIGN": sign,
     "ELEMENT_WISE_IF": selected,
     **{f"ELEMENT_WISE_BIT_{name}": bits for name in ("AND", "OR", "XOR", "NOT")},
     "ELEMENT_WISE_BIT_COUNT": bit_count,

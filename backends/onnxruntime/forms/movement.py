@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, named, row_of
 from dml_conformance.backends.onnxruntime.graph import BOOL, Graph, NoForm, Value, is_float, numpy_type
 
+# Of which the runtime keeps the bits where it selects one of two; of the zeros of floating-point numbers not the sign.
+INTEGERS = frozenset({"INT32", "INT64"})
 PAD_MODES = {"CONSTANT": "constant", "EDGE": "edge", "REFLECTION": "reflect", "WRAP": "wrap"}
 
 
@@ -87,16 +90,24 @@ def padded(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Pad", x, pads, value, mode=PAD_MODES[mode]))
 
 
+def within(graph: Graph, indices: Value, sizes: Sequence[int]) -> Value:
+    """Indices of ONNX: DirectML reads some element where one is out of range, of which ONNX makes an error."""
+    least, most = graph.constant([-size for size in sizes]), graph.constant([size - 1 for size in sizes])
+    return graph.node("Min", graph.node("Max", indices, least), most)
+
+
 def gathered(graph: Graph, desc: Any) -> None:
     count = desc.index_dimensions
     indices = graph.index("indices_tensor", sizes=desc.indices_tensor.sizes[len(desc.indices_tensor.sizes) - count :])
+    indices = within(graph, indices, [desc.input_tensor.sizes[desc.axis]])
     x = graph.mover("input_tensor", "Gather")
     graph.moved("output_tensor", graph.node("Gather", x, indices, axis=desc.axis))
 
 
 def gathered_elements(graph: Graph, desc: Any) -> None:
     x = graph.mover("input_tensor", "GatherElements")
-    graph.moved("output_tensor", graph.node("GatherElements", x, graph.index("indices_tensor"), axis=desc.axis))
+    indices = within(graph, graph.index("indices_tensor"), [desc.input_tensor.sizes[desc.axis]])
+    graph.moved("output_tensor", graph.node("GatherElements", x, indices, axis=desc.axis))
 
 
 def _last(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -106,6 +117,8 @@ def _last(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
 def gathered_nd(graph: Graph, desc: Any) -> None:
     x = graph.mover("input_tensor", "GatherND", sizes=_last(desc.input_tensor.sizes, desc.input_dimension_count))
     indices = graph.index("indices_tensor", sizes=_last(desc.indices_tensor.sizes, desc.indices_dimension_count))
+    first = len(desc.input_tensor.sizes) - desc.input_dimension_count + getattr(desc, "batch_dimension_count", 0)
+    indices = within(graph, indices, desc.input_tensor.sizes[first : first + desc.indices_tensor.sizes[-1]])
     graph.moved("output_tensor", graph.node("GatherND", x, indices, **attributes_of(desc, row_of(desc))))
 
 
@@ -138,7 +151,8 @@ def reversed_parts(graph: Graph, desc: Any) -> None:
     length = desc.input_tensor.sizes[desc.axis]
     count = desc.input_tensor.element_count // length
     x = graph.mover("input_tensor", "ReverseSequence", order=order, sizes=(length, count))
-    lengths = graph.index("sequence_lengths_tensor", sizes=(count,))
+    lengths = graph.input("sequence_lengths_tensor", sizes=(count,))
+    lengths = graph.cast(graph.node("Min", lengths, graph.constant([length], lengths.kind)), "INT64")
     graph.moved("output_tensor", graph.node("ReverseSequence", x, lengths, time_axis=0, batch_axis=1), order=order)
 
 
@@ -162,9 +176,10 @@ def space_to_depth(graph: Graph, desc: Any) -> None:
 def one_hot(graph: Graph, desc: Any) -> None:
     """The runtime has FLOAT32 and INT64 alone."""
     kinds = frozenset({"FLOAT32", "INT64"})
-    values = graph.input("values_tensor", kinds=kinds, sizes=(2,))
+    values = graph.input("values_tensor", kinds=kinds, sizes=(desc.values_tensor.element_count,))
     if values.kind not in kinds:
         values = graph.cast(values, "INT64")
+    values = graph.node("Slice", values, graph.constant([0]), graph.constant([2]))
     sizes = desc.indices_tensor.sizes
     indices = graph.index("indices_tensor", sizes=(*sizes[: desc.axis], *sizes[desc.axis + 1 :]))
     depth = graph.constant(desc.output_tensor.sizes[desc.axis])
@@ -213,10 +228,10 @@ def _diagonals(graph: Graph, desc: Any, begin: int, end: int) -> Value:
 def _filled_diagonals(graph: Graph, desc: Any, begin: int, end: int) -> None:
     kind = desc.output_tensor.data_type.unpacked.name
     number = number_of(desc.value, kind)
-    moved = "INT32" if number.dtype.itemsize < 4 else {4: "FLOAT32", 8: "INT64"}[number.dtype.itemsize]
+    moved = "INT64" if number.dtype.itemsize == 8 else "INT32"
     value = like(graph, number, Value("", moved))
     if getattr(desc, "input_tensor", None) is not None:
-        rest = graph.mover("input_tensor", "Where")
+        rest = graph.mover("input_tensor", "Where", INTEGERS)
         value = like(graph, number, rest)
     else:
         zero = graph.constant(0, moved)
@@ -249,14 +264,12 @@ def nonzero(graph: Graph, desc: Any) -> None:
 
 
 def unpooled(graph: Graph, desc: Any) -> None:
-    """The runtime has FLOAT32 alone; the numbers of narrower types are some of its."""
-    size = desc.input_tensor.data_type.size
-    if size == 8:
-        raise NoForm(f"MaxUnpool of {desc.input_tensor.data_type.name}")
-    x = graph.mover("input_tensor", "MaxUnpool")
-    indices = graph.index("indices_tensor")
-    sizes = graph.constant(desc.output_tensor.sizes)
-    graph.moved("output_tensor", graph.node("MaxUnpool", x, indices, sizes, kernel_shape=[1, 1]))
+    """MaxUnpool has no outputs of another batch or channel count; an index beyond the output is left open."""
+    count, most = desc.input_tensor.element_count, desc.output_tensor.element_count
+    x = graph.mover("input_tensor", "ScatterElements", sizes=(count,))
+    indices = within(graph, graph.index("indices_tensor", sizes=(count,)), [most])
+    zeros = graph.node("Expand", graph.constant(0, x.kind), graph.constant([most]))
+    graph.moved("output_tensor", graph.node("ScatterElements", zeros, indices, x, axis=0))
 
 
 FORMS = {

@@ -45,18 +45,22 @@ def reduced(graph: Graph, desc: Any) -> None:
         indices(graph, desc)
         return
     row = row_of(desc)
-    x = graph.input("input_tensor")
+    if desc.axes:
+        x, axes = graph.input("input_tensor"), graph.constant(desc.axes)
+    else:  # which to ONNX is all of them: along one more of one element
+        sizes = desc.input_tensor.sizes
+        x, axes = graph.input("input_tensor", sizes=(*sizes, 1)), graph.constant([len(sizes)])
     kind = x.kind
     if function in ("MAX", "MIN"):
-        found = graph.node(row.op_type, ordered(graph, x), graph.constant(desc.axes), keepdims=1)
+        found = graph.node(row.op_type, ordered(graph, x), axes, keepdims=1)
         graph.output("output_tensor", unordered(graph, found, kind))
         return
     if not is_float(kind) and function not in ("SUM", "MULTIPLY", "SUM_SQUARE", "L1"):
         raise NoForm(f"{row.op_type} of {kind}")
     if function == "L1" and kind.startswith("UINT"):  # which is the sum, and the same bits as of signed ones
-        found = graph.node("ReduceSum", x, graph.constant(desc.axes), keepdims=1)
+        found = graph.node("ReduceSum", x, axes, keepdims=1)
     else:
-        found = graph.node(row.op_type, x, graph.constant(desc.axes), keepdims=1)
+        found = graph.node(row.op_type, x, axes, keepdims=1)
     graph.output("output_tensor", found)
 
 

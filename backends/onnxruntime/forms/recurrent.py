@@ -1,0 +1,66 @@
+"""RNN, LSTM and GRU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dml_conformance.backends.onnxruntime.forms._rows import named, row_of
+from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+
+# The activations of ONNX's recurrent nodes, and which coefficients each has.
+ACTIVATIONS = {
+    "ACTIVATION_RELU": ("Relu", ()),
+    "ACTIVATION_TANH": ("Tanh", ()),
+    "ACTIVATION_SIGMOID": ("Sigmoid", ()),
+    "ACTIVATION_SOFTSIGN": ("Softsign", ()),
+    "ACTIVATION_ELU": ("Elu", ("alpha",)),
+    "ACTIVATION_LEAKY_RELU": ("LeakyRelu", ("alpha",)),
+    "ACTIVATION_THRESHOLDED_RELU": ("ThresholdedRelu", ("alpha",)),
+    "ACTIVATION_LINEAR": ("Affine", ("alpha", "beta")),
+    "ACTIVATION_SCALED_TANH": ("ScaledTanh", ("alpha", "beta")),
+    "ACTIVATION_HARD_SIGMOID": ("HardSigmoid", ("alpha", "beta")),
+}
+OUTPUTS = ("output_sequence_tensor", "output_single_tensor", "output_cell_single_tensor")
+
+
+def recurrent(graph: Graph, desc: Any) -> None:
+    row = row_of(desc)
+    names, coefficients = [], {"alpha": [], "beta": []}  # type: ignore[var-annotated]
+    for activation in desc.activation_descs:
+        if activation.operator not in ACTIVATIONS:
+            raise NoForm(f"{row.op_type} with {activation.operator}")
+        name, fields = ACTIVATIONS[activation.operator]
+        names.append(name)
+        for field in fields:
+            coefficients[field].append(getattr(activation, field))
+    attributes: dict[str, Any] = {
+        "activations": names,
+        "direction": row.attributes["direction"][1][named(desc, "direction")],  # type: ignore[index]
+        "hidden_size": desc.recurrence_tensor.sizes[3],
+    }
+    attributes |= {f"activation_{field}": found for field, found in coefficients.items() if found}
+    if desc.operator == "GRU":
+        attributes["linear_before_reset"] = int(desc.linear_before_reset)
+    if desc.operator == "LSTM":
+        attributes["input_forget"] = int(desc.couple_input_forget)
+        if desc.use_clip_threshold:
+            attributes["clip"] = desc.clip_threshold
+    inputs = [_read(graph, desc, str(field)) for field in row.inputs]
+    found = graph.results(row.op_type, *inputs, kinds=(None,) * len(row.outputs), **attributes)
+    for key, value in zip(row.outputs, found, strict=True):
+        if getattr(desc, key) is not None:
+            graph.output(key, value)
+
+
+def _read(graph: Graph, desc: Any, key: str) -> Value | None:
+    """A tensor without the dimensions of one element that ONNX does not have."""
+    tensor = getattr(desc, key)
+    if tensor is None:
+        return None
+    if key == "sequence_lengths_tensor":
+        return graph.cast(graph.input(key, sizes=tensor.sizes[3:]), "INT32")
+    first = 2 if key in ("bias_tensor", "peephole_tensor") else 1
+    return graph.input(key, sizes=tensor.sizes[first:])
+
+
+FORMS = dict.fromkeys(("RNN", "LSTM", "GRU"), recurrent)
