@@ -61,11 +61,11 @@ class Layout(NamedTuple):
 WORDS = "INT32 INT64"
 WHOLE = "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64"
 KERNELS = {
-    name: frozenset(f"FLOAT32 FLOAT16 {kinds}".split())
+    name: frozenset(f"FLOAT32 {'' if name == 'Celu' else 'FLOAT16'} {kinds}".split())
     for name, kinds in {
         "Neg": "INT8 INT16 INT32 INT64",
-        "Max": "INT8 INT32 INT64 UINT8 UINT32 UINT64",
-        "Min": "INT8 INT32 INT64 UINT8 UINT32 UINT64",
+        "Max": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
+        "Min": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
         "Clip": "INT8 INT32 INT64 UINT8 UINT32 UINT64",
         "Pow": f"FLOAT64 {WORDS}",
         "Where": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32",
@@ -83,7 +83,8 @@ KERNELS = {
         "CumSum": WORDS,
         "CumProd": f"{WORDS} UINT32 UINT64",
         "MaxPool": "INT8 UINT8 FLOAT64",
-        "MaxUnpool": "",
+        "Celu": "",
+        "Pad": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
     }.items()
 }
 # Nodes that move elements, and the types of which the runtime has kernels; other elements are moved as one of these
@@ -97,11 +98,13 @@ MOVERS = {
         "Pad": "FLOAT32 FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
         "DepthToSpace": "FLOAT32 FLOAT64 INT8 UINT8",
         "SpaceToDepth": "FLOAT32 FLOAT64 INT8 UINT8",
+        "Resize": "FLOAT32 INT32 INT8 UINT8",
     }.items()
 }
 # All of them, of any node that is not named here.
 EVERY = frozenset(f"FLOAT16 {ALL_BUT_FLOAT16}".split())
 CARRIERS = {
+    "FLOAT16": ("FLOAT32",),
     "INT8": ("INT32", "INT64", "FLOAT32", "FLOAT64"),
     "UINT8": ("INT32", "INT64", "FLOAT32", "FLOAT64"),
     "INT16": ("INT32", "INT64", "FLOAT32", "FLOAT64"),

@@ -20,6 +20,10 @@ def activated(graph: Graph, x: Value, activation: Any) -> Value:
     """
     if activation is None:
         return x
+    if activation.operator == "ACTIVATION_SIGMOID" and graph.desc is not activation:
+        return logistic(graph, x)
+    if activation.operator == "ACTIVATION_SHRINK" and activation.threshold < 0:
+        raise NoForm("Shrink with a negative threshold, of which ONNX has the other case first")
     if activation.operator in FUNCTIONS:
         return FUNCTIONS[activation.operator](graph, activation, x)
     rows = [row for row in nodes_of(activation.operator) if len(row.inputs) == 1 and not row.given]
@@ -28,10 +32,10 @@ def activated(graph: Graph, x: Value, activation: Any) -> Value:
     return graph.node(rows[0].op_type, x, **attributes_of(activation, rows[0]))
 
 
-def scaled(graph: Graph, x: Value, scale: float, bias: float = 0.0) -> Value:
-    """x * scale + bias."""
-    product = graph.node("Mul", x, graph.constant(scale, x.kind)) if scale != 1 else x
-    return graph.node("Add", product, graph.constant(bias, x.kind)) if bias else product
+def logistic(graph: Graph, x: Value) -> Value:
+    """1 / (1 + exp(-x)): the runtime's Sigmoid is less accurate than what it is used in has to be."""
+    one = graph.constant(1, x.kind)
+    return graph.node("Div", one, graph.node("Add", graph.node("Exp", graph.node("Neg", x)), one))
 
 
 def _linear(graph: Graph, desc: Any, x: Value) -> Value:
@@ -58,8 +62,8 @@ def _softplus(graph: Graph, desc: Any, x: Value) -> Value:
 
 
 def _swish(graph: Graph, desc: Any, x: Value) -> Value:
-    inner = graph.node("Sigmoid", graph.node("Mul", x, graph.constant(desc.sigmoid_input_scale, x.kind)))
-    return graph.node("Mul", x, inner)
+    inner = graph.node("Mul", x, graph.constant(desc.sigmoid_input_scale, x.kind))
+    return graph.node("Mul", x, logistic(graph, inner))
 
 
 def _hard_swish(graph: Graph, desc: Any, x: Value) -> Value:

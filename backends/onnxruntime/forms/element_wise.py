@@ -163,10 +163,11 @@ def round_to_whole(graph: Graph, desc: Any) -> None:
     x = graph.number("input_tensor")
     magnitude = graph.node("Abs", x)
     whole = graph.node("Floor", magnitude)
-    rest, half = graph.node("Sub", magnitude, whole), graph.constant(0.5, x.kind)
-    is_more = graph.node("Greater" if mode == "TOWARD_ZERO" else "GreaterOrEqual", rest, half, kind=BOOL)
-    rounded = graph.node("Add", whole, graph.cast(is_more, x.kind))
-    graph.output("output_tensor", graph.node("Mul", graph.node("Sign", x), rounded))
+    if mode == "TOWARD_INFINITY":  # halves away from zero
+        rest, half = graph.node("Sub", magnitude, whole), graph.constant(0.5, x.kind)
+        is_more = graph.node("GreaterOrEqual", rest, half, kind=BOOL)
+        whole = graph.node("Add", whole, graph.cast(is_more, x.kind))
+    graph.output("output_tensor", graph.node("Mul", graph.node("Sign", x), whole))
 
 
 def sign(graph: Graph, desc: Any) -> None:

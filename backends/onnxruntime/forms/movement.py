@@ -181,8 +181,11 @@ def one_hot(graph: Graph, desc: Any) -> None:
         values = graph.cast(values, "INT64")
     values = graph.node("Slice", values, graph.constant([0]), graph.constant([2]))
     sizes = desc.indices_tensor.sizes
-    indices = graph.index("indices_tensor", sizes=(*sizes[: desc.axis], *sizes[desc.axis + 1 :]))
-    depth = graph.constant(desc.output_tensor.sizes[desc.axis])
+    rest = (*sizes[: desc.axis], *sizes[desc.axis + 1 :])
+    indices, size = graph.input("indices_tensor", sizes=rest or (1,)), desc.output_tensor.sizes[desc.axis]
+    if indices.kind.startswith("U"):  # what INT64 does not have names no element either
+        indices = graph.node("Min", indices, graph.constant(size, indices.kind))
+    indices, depth = graph.cast(indices, "INT64"), graph.constant(size)
     graph.moved("output_tensor", graph.node("OneHot", indices, depth, values, kind=values.kind, axis=desc.axis))
 
 

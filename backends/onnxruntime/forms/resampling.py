@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import named, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm
+from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
 
 LINEAR = {(0.5, -0.5): "half_pixel", (0.0, 0.0): "asymmetric"}
 # By what is added to the input's and the output's coordinate, and by the direction of rounding.
@@ -25,15 +25,87 @@ NEAREST = {
 
 
 def resampled(graph: Graph, desc: Any) -> None:
-    sizes, found = desc.input_tensor.sizes, desc.output_tensor.sizes
-    rank = len(sizes)
-    offsets = list(
-        zip(
-            getattr(desc, "input_pixel_offsets", (0.5,) * rank),
-            getattr(desc, "output_pixel_offsets", (-0.5,) * rank),
-            strict=True,
-        )
+    """One node where ONNX has the offsets and the sizes follow from the scales, else one dimension after the other."""
+    is_linear = named(desc, "interpolation_mode") == "LINEAR"
+    try:
+        attributes = _attributes(desc)
+    except NoForm:
+        if getattr(desc, "antialiased", False) and min(desc.scales) < 1:
+            raise
+        (_between if is_linear else _nearest)(graph, desc)
+        return
+    scales = graph.constant(desc.scales, "FLOAT32")
+    if is_linear:
+        graph.output("output_tensor", graph.node("Resize", graph.input("input_tensor"), None, scales, **attributes))
+    else:
+        x = graph.mover("input_tensor", "Resize")
+        graph.moved("output_tensor", graph.node("Resize", x, None, scales, **attributes))
+
+
+def _offsets(desc: Any) -> list[tuple[float, float]]:
+    """What is added to the coordinates of the input and of the output, by dimension."""
+    rank = len(desc.input_tensor.sizes)
+    of_input = getattr(desc, "input_pixel_offsets", (0.5,) * rank)
+    return list(zip(of_input, getattr(desc, "output_pixel_offsets", (-0.5,) * rank), strict=True))
+
+
+def _direction(desc: Any) -> str:
+    return str(named(desc, "rounding_direction")) if hasattr(desc, "rounding_direction") else ""
+
+
+def _coordinates(graph: Graph, desc: Any, d: int) -> Value:
+    """Where in the input the elements of the output are along a dimension."""
+    of_input, of_output = _offsets(desc)[d]
+    found = graph.cast(
+        graph.node("Range", graph.constant(0), graph.constant(desc.output_tensor.sizes[d]), graph.constant(1)),
+        "FLOAT64",
     )
+    steps = (("Sub", of_output), ("Div", desc.scales[d]), ("Sub", of_input))
+    for op_type, number in steps:
+        found = graph.node(op_type, found, graph.constant(number, "FLOAT64"))
+    return found
+
+
+def _clamped(graph: Graph, coordinates: Value, size: int) -> Value:
+    least = graph.node("Max", coordinates, graph.constant(0, "FLOAT64"))
+    return graph.node("Min", least, graph.constant(size - 1, "FLOAT64"))
+
+
+def _nearest(graph: Graph, desc: Any) -> None:
+    x = graph.mover("input_tensor", "Gather")
+    for d, size in enumerate(desc.input_tensor.sizes):
+        found = _coordinates(graph, desc, d)
+        if not _direction(desc):
+            found = graph.node("Add", found, graph.constant(0.5, "FLOAT64"))
+        found = graph.node("Ceil" if _direction(desc) == "INCREASING" else "Floor", found)
+        x = graph.node("Gather", x, graph.cast(_clamped(graph, found, size), "INT64"), axis=d)
+    graph.moved("output_tensor", x)
+
+
+def _between(graph: Graph, desc: Any) -> None:
+    x = graph.cast(graph.input("input_tensor"), "FLOAT32")
+    rank = len(desc.input_tensor.sizes)
+    for d, size in enumerate(desc.input_tensor.sizes):
+        place = _clamped(graph, _coordinates(graph, desc, d), size)
+        below = graph.node("Floor", place)
+        above = _clamped(graph, graph.node("Add", below, graph.constant(1, "FLOAT64")), size)
+        weight = graph.cast(graph.node("Sub", place, below), "FLOAT32")
+        weight = graph.node("Reshape", weight, graph.constant([-1, *[1] * (rank - 1 - d)]))
+        first, second = (graph.node("Gather", x, graph.cast(each, "INT64"), axis=d) for each in (below, above))
+        rest = graph.node("Sub", graph.constant(1, "FLOAT32"), weight)
+        x = graph.node("Add", graph.node("Mul", first, rest), graph.node("Mul", second, weight))
+    if not desc.output_tensor.data_type.is_float:
+        x = graph.node("Round", x)
+    graph.output("output_tensor", x)
+
+
+def _attributes(desc: Any) -> dict[str, Any]:
+    """Those of a node that does the same.
+
+    Raises:
+        NoForm: there is none.
+    """
+    sizes, found, offsets = desc.input_tensor.sizes, desc.output_tensor.sizes, _offsets(desc)
     if any(math.floor(size * scale) != new for size, scale, new in zip(sizes, desc.scales, found, strict=True)):
         raise NoForm("Resize to a size that is not the input's times the scale")
     if any(
@@ -45,9 +117,10 @@ def resampled(graph: Graph, desc: Any) -> None:
     if len(pairs) > 1:
         raise NoForm("Resize with pixel offsets that differ")
     pair = pairs.pop() if pairs else (0.5, -0.5)
-    direction = named(desc, "rounding_direction") if hasattr(desc, "rounding_direction") else ""
-    attributes: dict[str, Any] = {}
+    direction, attributes = _direction(desc), dict[str, Any]()
     if named(desc, "interpolation_mode") == "LINEAR":
+        if len(sizes) != 2 and not (len(sizes) == 4 and desc.scales[0] == desc.scales[1] == 1):
+            raise NoForm(f"linear Resize of {len(sizes)} dimensions")
         if pair not in LINEAR:
             raise NoForm(f"linear Resize with pixel offsets of {pair[0]:g} and {pair[1]:g}")
         attributes = {"mode": "linear", "coordinate_transformation_mode": LINEAR[pair]}
@@ -58,16 +131,19 @@ def resampled(graph: Graph, desc: Any) -> None:
             raise NoForm(f"nearest Resize with pixel offsets of {pair[0]:g} and {pair[1]:g}, {direction}")
         mode, nearest = NEAREST[(*pair, direction)]
         attributes = {"mode": "nearest", "coordinate_transformation_mode": mode, "nearest_mode": nearest}
-    scales = graph.constant(desc.scales, "FLOAT32")
-    graph.output("output_tensor", graph.node("Resize", graph.input("input_tensor"), None, scales, **attributes))
+    return attributes
 
 
 def upsampled(graph: Graph, desc: Any) -> None:
     rank, size = len(desc.input_tensor.sizes), desc.scale_size
     scales = graph.constant([*[1] * (rank - 2), size.height, size.width], "FLOAT32")
-    mode = "linear" if named(desc, "interpolation_mode") == "LINEAR" else "nearest"
-    attributes = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
-    graph.output("output_tensor", graph.node("Resize", graph.input("input_tensor"), None, scales, **attributes))
+    attributes = {"coordinate_transformation_mode": "half_pixel"}
+    if named(desc, "interpolation_mode") == "LINEAR":
+        x = graph.input("input_tensor")
+        graph.output("output_tensor", graph.node("Resize", x, None, scales, mode="linear", **attributes))
+    else:
+        x = graph.mover("input_tensor", "Resize")
+        graph.moved("output_tensor", graph.node("Resize", x, None, scales, mode="nearest", **attributes))
 
 
 def regions(graph: Graph, desc: Any) -> None:

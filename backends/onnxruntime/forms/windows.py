@@ -10,23 +10,72 @@ import numpy as np
 
 from dml_conformance.backends.onnxruntime.forms._fused import activated
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, named, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, Value
+from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+
+
+def fits(desc: Any) -> bool:
+    """Whether the runtime takes the padding: less than a window's size along each dimension."""
+    paddings = zip(desc.window_size, desc.start_padding, desc.end_padding, strict=True)
+    return all(max(start, end) < window for window, start, end in paddings)
+
+
+def with_padding(graph: Graph, desc: Any, x: Value, number: float) -> Value:
+    """The input with its padding made elements."""
+    pads = graph.constant([0, 0, *desc.start_padding, 0, 0, *desc.end_padding])
+    return graph.node("Pad", x, pads, graph.constant(number, x.kind))
 
 
 def pooled(graph: Graph, desc: Any) -> None:
-    row = row_of(desc)
-    graph.need(row)
-    found = graph.node(row.op_type, graph.input("input_tensor"), **attributes_of(desc, row))
-    graph.output("output_tensor", found)
+    graph.output("output_tensor", pool(graph, desc, graph.input("input_tensor")))
+
+
+def pool(graph: Graph, desc: Any, x: Value) -> Value:
+    """Averages or norms of windows."""
+    row = row_of(desc, "" if desc.operator != "QUANTIZED_LINEAR_AVERAGE_POOLING" else "QLinearAveragePool")
+    op_type = "AveragePool" if "AVERAGE" in desc.operator else row.op_type
+    attributes = {**attributes_of(desc, row), **({"dilations": list(desc.dilations)} if has_dilations(desc) else {})}
+    if fits(desc):
+        return graph.node(op_type, x, **attributes)
+    del attributes["pads"]
+    found = graph.node(op_type, with_padding(graph, desc, x, 0), **attributes)
+    if not getattr(desc, "include_padding", True):  # what part of the window counts
+        sizes = [1, 1, *desc.input_tensor.sizes[2:]]
+        image = graph.node("Expand", graph.constant(1, x.kind), graph.constant(sizes))
+        part = graph.node(op_type, with_padding(graph, desc, image, 0), **attributes)
+        return graph.node("Div", found, part)
+    return found
+
+
+def has_dilations(desc: Any) -> bool:
+    return hasattr(desc, "dilations")
 
 
 def greatest(graph: Graph, desc: Any) -> None:
-    row = row_of(desc)
-    x = graph.input("input_tensor")
-    values, places = graph.results("MaxPool", x, kinds=(None, "INT64"), **attributes_of(desc, row))
+    values, places = greatest_of_windows(graph, desc)
     graph.output("output_tensor", values)
     if getattr(desc, "output_indices_tensor", None) is not None:
         graph.output("output_indices_tensor", places)
+
+
+def greatest_of_windows(graph: Graph, desc: Any) -> list[Value]:
+    """The greatest elements, and their places in the input."""
+    x = graph.input("input_tensor")
+    attributes = {"kernel_shape": list(desc.window_size), "strides": list(desc.strides)}
+    if has_dilations(desc):
+        attributes["dilations"] = list(desc.dilations)
+    pads = [*desc.start_padding, *desc.end_padding]
+    if fits(desc) and (not any(pads) or set(attributes.get("dilations", {1})) == {1}):  # no window sees padding alone
+        return graph.results("MaxPool", x, kinds=(None, "INT64"), pads=pads, **attributes)
+    if x.kind.endswith("64"):
+        raise NoForm(f"MaxPool of {x.kind}")
+    # In FLOAT64, where every element is above what stands in the padding.
+    elements = graph.node("Max", graph.cast(x, "FLOAT64"), graph.constant(-1e300, "FLOAT64"))
+    padded = with_padding(graph, desc, elements, -math.inf)
+    values, places = graph.results("MaxPool", padded, kinds=(None, "INT64"), **attributes)
+    sizes = desc.input_tensor.sizes
+    own, paddings = np.arange(math.prod(sizes)).reshape(sizes), zip(desc.start_padding, desc.end_padding, strict=True)
+    table = np.pad(own, [(0, 0), (0, 0), *paddings], constant_values=math.prod(sizes))
+    return [graph.cast(values, x.kind), graph.node("Gather", graph.constant(table.ravel()), places, kind="INT64")]
 
 
 def average_gradient(graph: Graph, desc: Any) -> None:
@@ -63,19 +112,14 @@ def _planes(graph: Graph, key: str, sizes: tuple[int, ...]) -> Value:
 
 
 def greatest_gradient(graph: Graph, desc: Any) -> None:
-    x = graph.input("input_tensor")
-    attributes = {
-        "kernel_shape": list(desc.window_size),
-        "strides": list(desc.strides),
-        "pads": [*desc.start_padding, *desc.end_padding],
-        "dilations": list(desc.dilations),
-    }
-    _, places = graph.results("MaxPool", x, kinds=(None, "INT64"), **attributes)
+    _, places = greatest_of_windows(graph, desc)
     row = graph.constant([-1])
     gradient = graph.node("Reshape", graph.number("input_gradient_tensor"), row)
-    zeros = graph.node("Expand", graph.constant(0, "FLOAT32"), graph.constant([desc.input_tensor.element_count]))
+    count = desc.input_tensor.element_count
+    zeros = graph.node("Expand", graph.constant(0, "FLOAT32"), graph.constant([count + 1]))  # the last one is padding
     places = graph.node("Reshape", places, row)
     found = graph.node("ScatterElements", zeros, places, gradient, axis=0, reduction="add")
+    found = graph.node("Slice", found, graph.constant([0]), graph.constant([count]))
     graph.output("output_gradient_tensor", found)
 
 
@@ -95,16 +139,30 @@ def convolved(graph: Graph, desc: Any) -> None:
         "pads": [*desc.start_padding, *desc.end_padding],
         "group": desc.group_count,
     }
-    if not is_forward:
-        attributes["output_padding"] = list(desc.output_padding)
-    found = graph.node("Conv" if is_forward else "ConvTranspose", x, weights, bias, **attributes)
+    if is_forward:
+        found = graph.node("Conv", x, weights, bias, **attributes)
+    else:
+        steps = zip(desc.output_padding, desc.strides, strict=True)
+        if all(rest < stride for rest, stride in steps):
+            attributes["output_padding"] = list(desc.output_padding)
+        elif any(size <= rest for size, rest in zip(desc.output_tensor.sizes[2:], desc.output_padding, strict=True)):
+            raise NoForm("ConvTranspose of nothing but output padding")
+        found = graph.node("ConvTranspose", x, weights, bias, **attributes)
+        if "output_padding" not in attributes:  # the runtime takes no more; what comes of them is left open or 0
+            pads = graph.constant([*[0] * (4 + spatial), *desc.output_padding])
+            found = graph.node("Pad", found, pads)
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
 def regions(graph: Graph, desc: Any) -> None:
     row = row_of(desc)
+    if desc.spatial_scale <= 0:
+        raise NoForm("MaxRoiPool with a spatial scale that is not above 0")
     x = graph.input("input_tensor")
     rows = graph.input("roi_tensor", sizes=desc.roi_tensor.sizes[-2:])
+    limits = ([0, -math.inf, -math.inf, -math.inf, -math.inf], [desc.input_tensor.sizes[0] - 1, *[math.inf] * 4])
+    for op_type, limit in zip(("Max", "Min"), limits, strict=True):  # an image that there is not is left open
+        rows = graph.node(op_type, rows, graph.constant(limit, rows.kind))
     size = [desc.pooled_size.height, desc.pooled_size.width]
     found = graph.node(row.op_type, x, rows, pooled_shape=size, spatial_scale=desc.spatial_scale)
     graph.output("output_tensor", found)
