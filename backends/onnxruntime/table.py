@@ -56,9 +56,9 @@ AB = ("a_tensor", "b_tensor")
 PADS = ("start_padding", "end_padding")
 SCALE_BIAS = {"scale_bias": None}
 FUSED = {"fused_activation": None}
-WINDOWS = {"kernel_shape": "window_size", "strides": "strides", "pads": PADS}
-DILATED = {**WINDOWS, "dilations": "dilations"}
-FILTERED = {
+WINDOWS: Mapping[str, Source] = {"kernel_shape": "window_size", "strides": "strides", "pads": PADS}
+DILATED: Mapping[str, Source] = {**WINDOWS, "dilations": "dilations"}
+FILTERED: Mapping[str, Source] = {
     "strides": "strides",
     "dilations": "dilations",
     "pads": PADS,
@@ -70,13 +70,13 @@ SCATTERED = ("input_tensor", "indices_tensor", "updates_tensor")
 QUANTIZED_A = ("a_tensor", "a_scale_tensor", "a_zero_point_tensor")
 QUANTIZED_B = ("b_tensor", "b_scale_tensor", "b_zero_point_tensor")
 QUANTIZED_OUTPUT = ("output_scale_tensor", "output_zero_point_tensor")
-DIRECTION = {
+DIRECTION: Mapping[str, Source] = {
     "direction": ("direction", {"FORWARD": "forward", "BACKWARD": "reverse", "BIDIRECTIONAL": "bidirectional"})
 }
 RECURRENT = ("input_tensor", "weight_tensor", "recurrence_tensor", "bias_tensor", "sequence_lengths_tensor")
 SEQUENCE = ("output_sequence_tensor", "output_single_tensor")
 ORDER = ("order", {"DEPTH_COLUMN_ROW": "DCR", "COLUMN_ROW_DEPTH": "CRD"})
-POOLED_REGIONS = {
+POOLED_REGIONS: Mapping[str, Source] = {
     "mode": ("reduction_function", {"AVERAGE": "avg", "MAX": "max"}),
     "spatial_scale": "spatial_scale_x",
     "sampling_ratio": "maximum_samples_per_output",
@@ -112,7 +112,7 @@ UNARY_WITHOUT_SCALE = (
     ("BIT_NOT", "BitwiseNot", 18),
     ("NEGATE", "Neg", 13),
 )
-BINARY = (
+BINARY: tuple[tuple[str, str, int, Mapping[str, Any]], ...] = (
     ("ADD", "Add", 13, {}),
     ("SUBTRACT", "Sub", 13, {}),
     ("MULTIPLY", "Mul", 13, {}),
@@ -508,7 +508,7 @@ NODES: tuple[Node, ...] = (
             given={"interpolation_mode": "LINEAR", "out_of_bounds_input_value": 0.0, **offsets},
         )
         for name, constants, offsets in (
-            ("ROI_ALIGN", {"coordinate_transformation_mode": "output_half_pixel"}, {}),
+            ("ROI_ALIGN", {"coordinate_transformation_mode": "half_pixel"}, {}),
             (
                 "ROI_ALIGN1",
                 {"coordinate_transformation_mode": "half_pixel"},
@@ -530,8 +530,8 @@ NODES: tuple[Node, ...] = (
             given={**offsets, **rounding},
         )
         for name, nearest, offsets, rounding, antialiased in (
-            ("RESAMPLE", "round_prefer_floor", {}, {}, {}),
-            ("RESAMPLE1", "round_prefer_floor", {"input_pixel_offsets": 0.5, "output_pixel_offsets": -0.5}, {}, {}),
+            ("RESAMPLE", "round_prefer_ceil", {}, {}, {}),
+            ("RESAMPLE1", "round_prefer_ceil", {"input_pixel_offsets": 0.5, "output_pixel_offsets": -0.5}, {}, {}),
             *(
                 (
                     name,
@@ -541,7 +541,7 @@ NODES: tuple[Node, ...] = (
                     antialiased,
                 )
                 for name, antialiased in (("RESAMPLE2", {}), ("RESAMPLE3", {"antialias": "antialiased"}))
-                for direction, nearest in (("INCREASING", "round_prefer_ceil"), ("DECREASING", "round_prefer_floor"))
+                for direction, nearest in (("INCREASING", "ceil"), ("DECREASING", "floor"))
             ),
         )
     ),

@@ -34,7 +34,7 @@ class Blocks:
         self.expanded: list[int] | None = None
         along = [d for d, part in enumerate(parts) if part > 1]
         blocked = [d for d, (size, part) in enumerate(zip(sizes, scale.sizes, strict=True)) if size != part]
-        self.attributes: dict[str, int] = {}
+        self.attributes: dict[str, Any] = {}
         if scale.element_count == 1:
             self.scale_sizes: tuple[int, ...] = ()
         elif len(along) == 1 and sizes[along[0]] == parts[along[0]] and scale.element_count == parts[along[0]]:

@@ -20,12 +20,13 @@ ACTIVATIONS = {
     "ACTIVATION_SCALED_TANH": ("ScaledTanh", ("alpha", "beta")),
     "ACTIVATION_HARD_SIGMOID": ("HardSigmoid", ("alpha", "beta")),
 }
-OUTPUTS = ("output_sequence_tensor", "output_single_tensor", "output_cell_single_tensor")
+DIRECTIONS = {"FORWARD": "forward", "BACKWARD": "reverse", "BIDIRECTIONAL": "bidirectional"}
 
 
 def recurrent(graph: Graph, desc: Any) -> None:
     row = row_of(desc)
-    names, coefficients = [], {"alpha": [], "beta": []}  # type: ignore[var-annotated]
+    names: list[str] = []
+    coefficients: dict[str, list[float]] = {"alpha": [], "beta": []}
     for activation in desc.activation_descs:
         if activation.operator not in ACTIVATIONS:
             raise NoForm(f"{row.op_type} with {activation.operator}")
@@ -35,7 +36,7 @@ def recurrent(graph: Graph, desc: Any) -> None:
             coefficients[field].append(getattr(activation, field))
     attributes: dict[str, Any] = {
         "activations": names,
-        "direction": row.attributes["direction"][1][named(desc, "direction")],  # type: ignore[index]
+        "direction": DIRECTIONS[named(desc, "direction")],
         "hidden_size": desc.recurrence_tensor.sizes[3],
     }
     attributes |= {f"activation_{field}": found for field, found in coefficients.items() if found}
@@ -44,6 +45,8 @@ def recurrent(graph: Graph, desc: Any) -> None:
     if desc.operator == "LSTM":
         attributes["input_forget"] = int(desc.couple_input_forget)
         if desc.use_clip_threshold:
+            if not desc.clip_threshold > 0:
+                raise NoForm(f"LSTM with a clip of {desc.clip_threshold:g}")
             attributes["clip"] = desc.clip_threshold
     inputs = [_read(graph, desc, str(field)) for field in row.inputs]
     found = graph.results(row.op_type, *inputs, kinds=(None,) * len(row.outputs), **attributes)

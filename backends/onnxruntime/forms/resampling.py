@@ -152,16 +152,15 @@ def regions(graph: Graph, desc: Any) -> None:
         raise NoForm("RoiAlign with scales that differ")
     if desc.minimum_samples_per_output != desc.maximum_samples_per_output:
         raise NoForm("RoiAlign with a least and another greatest number of samples")
-    mode = row.attributes["mode"][1].get(named(desc, "reduction_function"))  # type: ignore[union-attr, index]
-    if mode is None:
-        raise NoForm(f"RoiAlign with {named(desc, 'reduction_function')}")
+    if named(desc, "reduction_function") != "AVERAGE":
+        raise NoForm("RoiAlign with MAX, which ONNX takes of the weighted elements and not of the samples")
     height, width = desc.output_tensor.sizes[2:]
     found = graph.node(
         "RoiAlign",
         graph.input("input_tensor"),
         graph.input("roi_tensor", sizes=desc.roi_tensor.sizes[-2:]),
         graph.index("batch_indices_tensor", sizes=(desc.batch_indices_tensor.element_count,)),
-        mode=mode,
+        mode="avg",
         output_height=height,
         output_width=width,
         sampling_ratio=desc.maximum_samples_per_output,

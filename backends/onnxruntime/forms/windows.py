@@ -60,7 +60,7 @@ def greatest(graph: Graph, desc: Any) -> None:
 def greatest_of_windows(graph: Graph, desc: Any) -> list[Value]:
     """The greatest elements, and their places in the input."""
     x = graph.input("input_tensor")
-    attributes = {"kernel_shape": list(desc.window_size), "strides": list(desc.strides)}
+    attributes: dict[str, Any] = {"kernel_shape": list(desc.window_size), "strides": list(desc.strides)}
     if has_dilations(desc):
         attributes["dilations"] = list(desc.dilations)
     pads = [*desc.start_padding, *desc.end_padding]
@@ -211,7 +211,7 @@ def unfolded(graph: Graph, desc: Any) -> None:
 
 def folded(graph: Graph, desc: Any) -> None:
     spatial = list(desc.output_tensor.sizes[2:])
-    attributes = {
+    attributes: dict[str, Any] = {
         "dilations": list(desc.dilations),
         "strides": list(desc.strides),
         "pads": [*desc.start_padding, *desc.end_padding],
