@@ -71,6 +71,11 @@ class Sessions:
         self._options.log_severity_level = 4
         self._kept: OrderedDict[bytes, onnxruntime.InferenceSession] = OrderedDict()
 
+    @property
+    def count(self) -> int:
+        """How many are kept."""
+        return len(self._kept)
+
     def run(self, graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of a graph by name.
 

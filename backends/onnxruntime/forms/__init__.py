@@ -23,6 +23,19 @@ from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes
 Form = Callable[[Graph, Any], None]
 
 
+# The operators that have none, and why.
+WITHOUT_FORM = {
+    "ELEMENT_WISE_ATAN_YX": "ONNX has no arctangent of two numbers",
+    "RANDOM_GENERATOR": "ONNX does not say what its random nodes give",
+    "RESAMPLE_GRAD": "ONNX has no gradient of Resize",
+    "RESAMPLE_GRAD1": "ONNX has no gradient of Resize",
+    "ROI_ALIGN_GRAD": "ONNX has no gradient of RoiAlign",
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": "ONNX has no gradient of LRN",
+    "MULTIHEAD_ATTENTION": "the attention of ONNX has other masks, and other layouts of what is stacked",
+    "MULTIHEAD_ATTENTION1": "the attention of ONNX has other masks, and other layouts of what is stacked",
+}
+
+
 @cache
 def own_forms() -> dict[str, Form]:
     """The forms of operators that are more than a row of the table."""

@@ -61,6 +61,21 @@ def _slice(graph: Graph, desc: Any, starts: Any, strides: Any) -> None:
     graph.moved("output_tensor", graph.node("Slice", x, *(graph.constant(list(each)) for each in numbers)))
 
 
+def slice_gradient(graph: Graph, desc: Any) -> None:
+    """Every element goes to the place that SLICE1 takes it from."""
+    sizes = desc.output_gradient_tensor.sizes
+    windows = zip(desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides, strict=True)
+    lines = [
+        (offset if stride > 0 else offset + window - 1) + np.arange(count) * stride
+        for (offset, window, stride), count in zip(windows, desc.input_gradient_tensor.sizes, strict=True)
+    ]
+    places = np.ravel_multi_index(np.meshgrid(*lines, indexing="ij"), sizes).ravel()
+    x = graph.mover("input_gradient_tensor", "ScatterElements", sizes=(len(places),))
+    zeros = graph.node("Expand", graph.constant(0, x.kind), graph.constant([math.prod(sizes)]))
+    found = graph.node("ScatterElements", zeros, graph.constant(places), x, axis=0)
+    graph.moved("output_gradient_tensor", found)
+
+
 def split(graph: Graph, desc: Any) -> None:
     x = graph.mover("input_tensor", "Split")
     sizes = graph.constant([tensor.sizes[desc.axis] for tensor in desc.output_tensors])
@@ -278,6 +293,7 @@ def unpooled(graph: Graph, desc: Any) -> None:
 FORMS = {
     "SLICE": sliced,
     "SLICE1": sliced_by_windows,
+    "SLICE_GRAD": slice_gradient,
     "SPLIT": split,
     "JOIN": joined,
     "PADDING": padded,

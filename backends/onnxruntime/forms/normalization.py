@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -143,19 +144,24 @@ def normalized(graph: Graph, desc: Any) -> None:
 
 
 def by_local_response(graph: Graph, desc: Any) -> None:
-    """ONNX has regions of channels alone."""
-    size = desc.local_size
-    if desc.cross_channel:
+    """ONNX has regions of channels alone, and the runtime of an odd number of them."""
+    size, sizes = desc.local_size, desc.input_tensor.sizes
+    count, channels, *spatial = sizes
+    is_plain = size % 2 and size <= 2 * channels + 1 and min(desc.alpha, desc.beta) > 0
+    if desc.cross_channel and is_plain:
         row = row_of(desc)
-        x = graph.input("input_tensor")
-        graph.output("output_tensor", graph.node(row.op_type, x, **attributes_of(desc, row)))
+        graph.output("output_tensor", graph.node(row.op_type, graph.input("input_tensor"), **attributes_of(desc, row)))
         return
-    do, x = Arithmetic(graph), graph.number("input_tensor")
-    before, behind = (size - 1) // 2, size // 2
+    if desc.cross_channel:
+        sizes, around, divisor = (count, 1, channels, math.prod(spatial)), (channels, 0), size
+    else:
+        around, divisor = tuple(spatial), size**2
+    do, x = Arithmetic(graph), graph.number("input_tensor", sizes=sizes)
+    before, behind = ([min(part, most) for most in around] for part in ((size - 1) // 2, size // 2))
+    window = [start + end + 1 for start, end in zip(before, behind, strict=True)]
     squares = do.of("Mul", x, x)
-    pads = [before, before, behind, behind]
-    mean = graph.node("AveragePool", squares, kernel_shape=[size, size], pads=pads, count_include_pad=1)
-    base = do.of("Add", do.of("Mul", mean, desc.alpha), desc.bias)
+    mean = graph.node("AveragePool", squares, kernel_shape=window, pads=[*before, *behind], count_include_pad=1)
+    base = do.of("Add", do.of("Mul", mean, desc.alpha * math.prod(window) / divisor), desc.bias)
     graph.output("output_tensor", do.of("Div", x, do.of("Pow", base, desc.beta)))
 
 
