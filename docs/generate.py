@@ -17,6 +17,8 @@ import click
 import msgspec
 from click.testing import CliRunner
 
+from dml_conformance.backends.onnxruntime.forms import WITHOUT_FORM, mapped_operators
+from dml_conformance.backends.onnxruntime.table import NODES, nodes_of
 from dml_conformance.conformance.accuracy.page import as_markdown as as_markdown_of_bounds
 from dml_conformance.conformance.accuracy.page import read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
@@ -46,6 +48,7 @@ PAGES_WITH_BLOCKS = (
     "docs/reference/pytest-gate.md",
     "ARCHITECTURE.md",
     "docs/explanation/audit.md",
+    "docs/explanation/onnxruntime.md",
 )
 BLOCK = re.compile(r"(<!-- generated: ([\w. -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -82,6 +85,7 @@ def _blocks() -> dict[str, str]:
         "divergences": _divergences(),
         "value divergences": _value_divergences(),
         "observations": _observations(),
+        "onnx forms": _onnx_forms(),
         **commands,
     }
 
@@ -389,6 +393,33 @@ def _observations() -> str:
 
 def _erratum_link(name: str) -> str:
     return f"[{name}](../reference/errata.md#{name.lower()})"
+
+
+# --- ONNX ----------------------------------------------------------------------------------------------------------
+
+
+def _onnx_forms() -> str:
+    """How many operators are mapped, which to which node, and which to none and why."""
+    mapped, of_node = mapped_operators(), dict[tuple[str, int], list[str]]()
+    for row in NODES:
+        operators_of_node = of_node.setdefault((f"{row.domain}.{row.op_type}".lstrip("."), row.since), [])
+        if row.operator not in operators_of_node:
+            operators_of_node.append(row.operator)
+    rows = ((f"`{node}`", str(since), ", ".join(names)) for (node, since), names in of_node.items())
+    composed = [name for name in mapped if not nodes_of(name)]
+    reasons = "\n".join(f"- {name}: {why}" for name, why in WITHOUT_FORM.items())
+    counts = (
+        f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to nodes that do "
+        f"the same, with others beside them where a descriptor asks for more, and {len(composed)} to several nodes alone."
+    )
+    return "\n\n".join(
+        (
+            counts,
+            _table(("node", "from opset", "operators"), rows),
+            f"To several nodes alone: {', '.join(composed)}.",
+            f"Not mapped:\n\n{reasons}",
+        )
+    )
 
 
 # --- options ------------------------------------------------------------------------------------------------------

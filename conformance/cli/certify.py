@@ -70,7 +70,7 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
     "backend_name",
     required=True,
     metavar="NAME",
-    help="reference, torch, torch:cpu, torch:cuda:0, directml, directml:5_2, or path/to/file.py:Class. "
+    help="reference, torch, torch:cpu, torch:cuda:0, directml, directml:5_2, onnxruntime, or path/to/file.py:Class. "
     "Loading a backend runs its code.",
 )
 @levels_option
