@@ -409,8 +409,8 @@ def _onnx_forms() -> str:
     composed = [name for name in mapped if not nodes_of(name)]
     reasons = "\n".join(f"- {name}: {why}" for name, why in WITHOUT_FORM.items())
     counts = (
-        f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to nodes that do "
-        f"the same, with others beside them where a descriptor asks for more, and {len(composed)} to several nodes alone."
+        f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to nodes that do the "
+        f"same, with others beside them where a descriptor asks for more, and {len(composed)} to several nodes alone."
     )
     return "\n\n".join(
         (

@@ -276,6 +276,7 @@ def test_levels_and_categories_may_be_text() -> None:
         ("enforces", {"shapes"}, "expected categories: level-support, "),
         ("enforces", None, "expected a collection of categories: level-support, "),
         ("executes", "no", "expected True or False; found 'no', of type str"),
+        ("form", "onnx", "expected '' or one of DirectML.h, ONNX; found 'onnx', of type str"),
         ("decides_at", "new", "expected a feature level; found 'new', of type str"),
     ],
 )
