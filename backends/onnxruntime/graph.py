@@ -61,31 +61,32 @@ class Layout(NamedTuple):
 WORDS = "INT32 INT64"
 WHOLE = "INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64"
 KERNELS = {
-    name: frozenset(f"FLOAT32 {'' if name == 'Celu' else 'FLOAT16'} {kinds}".split())
-    for name, kinds in {
-        "Neg": "INT8 INT16 INT32 INT64",
-        "Max": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
-        "Min": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
-        "Clip": "INT8 INT32 INT64 UINT8 UINT32 UINT64",
-        "Pow": f"FLOAT64 {WORDS}",
-        "Where": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32",
-        "Relu": "INT8 INT32",
-        "ReduceSum": WORDS,
-        "ReduceMean": WORDS,
-        "ReduceProd": WORDS,
-        "ReduceL1": WORDS,
-        "ReduceSumSquare": WORDS,
-        "ReduceMax": f"INT8 UINT8 {WORDS}",
-        "ReduceMin": f"INT8 UINT8 {WORDS}",
-        "ArgMin": f"INT8 UINT8 {WORDS}",
-        "ArgMax": f"INT8 UINT8 {WORDS}",
-        "TopK": f"INT8 INT16 UINT8 {WORDS}",
-        "CumSum": WORDS,
-        "CumProd": f"{WORDS} UINT32 UINT64",
-        "MaxPool": "INT8 UINT8 FLOAT64",
-        "Celu": "",
-        "Pad": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
-    }.items()
+    "Celu": frozenset({"FLOAT32"}),
+    **{
+        name: frozenset(f"FLOAT32 FLOAT16 {kinds}".split())
+        for name, kinds in {
+            "Neg": "INT8 INT16 INT32 INT64",
+            "Max": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
+            "Min": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
+            "Clip": "INT8 INT32 INT64 UINT8 UINT32 UINT64",
+            "Pow": f"FLOAT64 {WORDS}",
+            "Relu": "INT8 INT32",
+            "ReduceSum": WORDS,
+            "ReduceMean": WORDS,
+            "ReduceProd": WORDS,
+            "ReduceL1": WORDS,
+            "ReduceSumSquare": WORDS,
+            "ReduceMax": f"INT8 UINT8 {WORDS}",
+            "ReduceMin": f"INT8 UINT8 {WORDS}",
+            "ArgMin": f"INT8 UINT8 {WORDS}",
+            "ArgMax": f"INT8 UINT8 {WORDS}",
+            "TopK": f"INT8 INT16 UINT8 {WORDS}",
+            "CumSum": WORDS,
+            "CumProd": f"{WORDS} UINT32 UINT64",
+            "MaxPool": "INT8 UINT8 FLOAT64",
+            "Pad": "FLOAT64 INT8 INT32 INT64 UINT8 UINT32 UINT64",
+        }.items()
+    },
 }
 # Nodes that move elements, and the types of which the runtime has kernels; other elements are moved as one of these
 # that has as many bits, or a wider one.

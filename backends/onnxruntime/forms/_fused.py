@@ -27,7 +27,12 @@ def activated(graph: Graph, x: Value, activation: Any) -> Value:
     if activation.operator in FUNCTIONS:
         return FUNCTIONS[activation.operator](graph, activation, x)
     rows = [row for row in nodes_of(activation.operator) if len(row.inputs) == 1 and not row.given]
-    if not rows or hasattr(activation, "axes"):
+    if hasattr(activation, "axes"):
+        desc: Any = graph.desc
+        if activation.axes != (len(desc.output_tensor.sizes) - 1,):
+            raise NoForm(f"{activation.operator} along other axes than the last of what another node computes")
+        return graph.node(rows[0].op_type, x, axis=-1)
+    if not rows:
         raise NoForm(f"{activation.operator} of what another node computes")
     return graph.node(rows[0].op_type, x, **attributes_of(activation, rows[0]))
 

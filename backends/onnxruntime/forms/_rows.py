@@ -18,8 +18,6 @@ RESULTS = {
 }
 # Of what they read they take every number but 0 for true.
 LOGICAL = frozenset({"And", "Or", "Xor", "Not"})
-# Tables' rows that no form is made of as they are: what is left to say stands in a form of its own.
-_TENSOR = "_tensor"
 
 
 def has_plain_row(operator: str) -> bool:
@@ -28,20 +26,19 @@ def has_plain_row(operator: str) -> bool:
 
 
 def _is_plain(row: Node) -> bool:
-    return all(isinstance(name, str) and name.endswith(_TENSOR) for name in row.inputs)
+    return all(isinstance(name, str) and name.endswith("_tensor") for name in row.inputs)
 
 
-def row_of(desc: OperatorDesc, op_type: str = "") -> Node:
+def row_of(desc: OperatorDesc) -> Node:
     """The row that a descriptor is a case of.
 
     Args:
         desc: valid; fields in `neutral` are not looked at.
-        op_type: the one that is wanted, where there are several.
 
     Raises:
         NoForm: none is.
     """
-    rows = [row for row in nodes_of(desc.operator) if op_type in ("", row.op_type)]
+    rows = nodes_of(desc.operator)
     for row in rows:
         if all(_is(desc, field, value) for field, value in row.given.items()):
             return row

@@ -31,7 +31,7 @@ def pooled(graph: Graph, desc: Any) -> None:
 
 def pool(graph: Graph, desc: Any, x: Value) -> Value:
     """Averages or norms of windows."""
-    row = row_of(desc, "" if desc.operator != "QUANTIZED_LINEAR_AVERAGE_POOLING" else "QLinearAveragePool")
+    row = row_of(desc)
     op_type = "AveragePool" if "AVERAGE" in desc.operator else row.op_type
     attributes = {**attributes_of(desc, row), **({"dilations": list(desc.dilations)} if has_dilations(desc) else {})}
     if fits(desc):
