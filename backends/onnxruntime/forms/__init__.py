@@ -31,8 +31,6 @@ WITHOUT_FORM = {
     "RESAMPLE_GRAD1": "ONNX has no gradient of Resize",
     "ROI_ALIGN_GRAD": "ONNX has no gradient of RoiAlign",
     "LOCAL_RESPONSE_NORMALIZATION_GRAD": "ONNX has no gradient of LRN",
-    "MULTIHEAD_ATTENTION": "the attention of ONNX has other masks, and other layouts of what is stacked",
-    "MULTIHEAD_ATTENTION1": "the attention of ONNX has other masks, and other layouts of what is stacked",
 }
 
 
