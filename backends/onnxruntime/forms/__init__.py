@@ -25,12 +25,8 @@ Form = Callable[[Graph, Any], None]
 
 # The operators that have none, and why.
 WITHOUT_FORM = {
-    "ELEMENT_WISE_ATAN_YX": "ONNX has no arctangent of two numbers",
     "RANDOM_GENERATOR": "ONNX does not say what its random nodes give",
-    "RESAMPLE_GRAD": "ONNX has no gradient of Resize",
-    "RESAMPLE_GRAD1": "ONNX has no gradient of Resize",
     "ROI_ALIGN_GRAD": "ONNX has no gradient of RoiAlign",
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": "ONNX has no gradient of LRN",
 }
 
 

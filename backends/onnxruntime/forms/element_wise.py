@@ -179,6 +179,19 @@ def sign(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Sign", x))
 
 
+def angle(graph: Graph, desc: Any) -> None:
+    """ONNX has the arctangent of one number; on the left the angle is taken from half a turn."""
+    y, x = graph.number("a_tensor"), graph.number("b_tensor")
+    zero = graph.constant(0, x.kind)
+    right = graph.node("Atan", graph.node("Div", y, graph.node("Abs", x)))
+    is_below = graph.node("Less", y, zero, kind=BOOL)
+    is_zero_below = graph.node("Less", graph.node("Reciprocal", y), zero, kind=BOOL)
+    is_below = graph.node("Or", is_below, is_zero_below, kind=BOOL)
+    half_turn = chosen(graph, is_below, graph.constant(-math.pi, x.kind), graph.constant(math.pi, x.kind))
+    left = graph.node("Sub", half_turn, right)
+    graph.output("output_tensor", chosen(graph, graph.node("Less", x, zero, kind=BOOL), left, right))
+
+
 def selected(graph: Graph, desc: Any) -> None:
     condition = graph.cast(graph.input("condition_tensor"), BOOL)
     a, b = (graph.input(field, kinds=MOVERS["Where"]) for field in ("a_tensor", "b_tensor"))
@@ -227,6 +240,7 @@ FORMS = {
     "ELEMENT_WISE_CONSTANT_POW": constant_power,
     "ELEMENT_WISE_ROUND": round_to_whole,
     "ELEMENT_WISE_SIGN": sign,
+    "ELEMENT_WISE_ATAN_YX": angle,
     "ELEMENT_WISE_IF": selected,
     **{f"ELEMENT_WISE_BIT_{name}": bits for name in ("AND", "OR", "XOR", "NOT")},
     "ELEMENT_WISE_BIT_COUNT": bit_count,

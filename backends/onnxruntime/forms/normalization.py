@@ -145,24 +145,49 @@ def normalized(graph: Graph, desc: Any) -> None:
 
 def by_local_response(graph: Graph, desc: Any) -> None:
     """ONNX has regions of channels alone, and the runtime of an odd number of them."""
-    size, sizes = desc.local_size, desc.input_tensor.sizes
-    count, channels, *spatial = sizes
+    size = desc.local_size
+    channels = desc.input_tensor.sizes[1]
     is_plain = size % 2 and size <= 2 * channels + 1 and min(desc.alpha, desc.beta) > 0
     if desc.cross_channel and is_plain:
         row = row_of(desc)
         graph.output("output_tensor", graph.node(row.op_type, graph.input("input_tensor"), **attributes_of(desc, row)))
         return
-    if desc.cross_channel:
-        sizes, around, divisor = (count, 1, channels, math.prod(spatial)), (channels, 0), size
-    else:
-        around, divisor = tuple(spatial), size**2
-    do, x = Arithmetic(graph), graph.number("input_tensor", sizes=sizes)
-    before, behind = ([min(part, most) for most in around] for part in ((size - 1) // 2, size // 2))
-    window = [start + end + 1 for start, end in zip(before, behind, strict=True)]
-    squares = do.of("Mul", x, x)
-    mean = graph.node("AveragePool", squares, kernel_shape=window, pads=[*before, *behind], count_include_pad=1)
-    base = do.of("Add", do.of("Mul", mean, desc.alpha * math.prod(window) / divisor), desc.bias)
+    do, sizes = Arithmetic(graph), _regions(desc)
+    x = graph.number("input_tensor", sizes=sizes)
+    base = do.of("Add", do.of("Mul", _sums(graph, desc, do.of("Mul", x, x)), _alpha(desc)), desc.bias)
     graph.output("output_tensor", do.of("Div", x, do.of("Pow", base, desc.beta)))
+
+
+def by_local_response_gradient(graph: Graph, desc: Any) -> None:
+    """An element is in its own quotient, and in the base of all whose region it is in."""
+    do, sizes = Arithmetic(graph), _regions(desc)
+    x, gradient = (graph.number(key, sizes=sizes) for key in ("input_tensor", "input_gradient_tensor"))
+    base = do.of("Add", do.of("Mul", _sums(graph, desc, do.of("Mul", x, x)), _alpha(desc)), desc.bias)
+    quotient = do.of("Div", gradient, do.of("Pow", base, desc.beta))
+    shares = _sums(graph, desc, do.of("Div", do.of("Mul", quotient, x), base), is_mirrored=True)
+    part = do.of("Mul", do.of("Mul", x, shares), 2 * _alpha(desc) * desc.beta)
+    graph.output("output_gradient_tensor", do.of("Sub", quotient, part))
+
+
+def _regions(desc: Any) -> tuple[int, ...]:
+    """The sizes of arrays whose last two dimensions the regions are of."""
+    count, channels, *spatial = desc.input_tensor.sizes
+    return (count, 1, channels, math.prod(spatial)) if desc.cross_channel else desc.input_tensor.sizes
+
+
+def _alpha(desc: Any) -> float:
+    """What the sum of a region is multiplied by."""
+    return float(desc.alpha / desc.local_size ** (1 if desc.cross_channel else 2))
+
+
+def _sums(graph: Graph, desc: Any, value: Value, is_mirrored: bool = False) -> Value:
+    """The sums of regions, or of all regions that an element is in."""
+    around = (desc.input_tensor.sizes[1], 0) if desc.cross_channel else desc.input_tensor.sizes[2:]
+    parts = ((desc.local_size - 1) // 2, desc.local_size // 2)
+    before, behind = ([min(part, most) for most in around] for part in (parts[::-1] if is_mirrored else parts))
+    window = [start + end + 1 for start, end in zip(before, behind, strict=True)]
+    mean = graph.node("AveragePool", value, kernel_shape=window, pads=[*before, *behind], count_include_pad=1)
+    return graph.node("Mul", mean, graph.constant(math.prod(window), "FLOAT32"))
 
 
 def by_norm(graph: Graph, desc: Any) -> None:
@@ -209,6 +234,7 @@ FORMS = {
     **dict.fromkeys(("BATCH_NORMALIZATION_GRAD", "BATCH_NORMALIZATION_TRAINING_GRAD"), batch_gradient),
     **{f"MEAN_VARIANCE_NORMALIZATION{number}": normalized for number in ("", "1", "2")},
     "LOCAL_RESPONSE_NORMALIZATION": by_local_response,
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": by_local_response_gradient,
     "LP_NORMALIZATION": by_norm,
     "VALUE_SCALE_2D": scaled_values,
     "ADAM_OPTIMIZER": adam,

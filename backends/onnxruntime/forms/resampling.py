@@ -44,7 +44,7 @@ def resampled(graph: Graph, desc: Any) -> None:
 
 def _offsets(desc: Any) -> list[tuple[float, float]]:
     """What is added to the coordinates of the input and of the output, by dimension."""
-    rank = len(desc.input_tensor.sizes)
+    rank = len(desc.scales)
     of_input = getattr(desc, "input_pixel_offsets", (0.5,) * rank)
     return list(zip(of_input, getattr(desc, "output_pixel_offsets", (-0.5,) * rank), strict=True))
 
@@ -53,11 +53,11 @@ def _direction(desc: Any) -> str:
     return str(named(desc, "rounding_direction")) if hasattr(desc, "rounding_direction") else ""
 
 
-def _coordinates(graph: Graph, desc: Any, d: int) -> Value:
-    """Where in the input the elements of the output are along a dimension."""
+def _coordinates(graph: Graph, desc: Any, d: int, count: int) -> Value:
+    """Where in the input so many elements of the output are along a dimension."""
     of_input, of_output = _offsets(desc)[d]
     found = graph.cast(
-        graph.node("Range", graph.constant(0), graph.constant(desc.output_tensor.sizes[d]), graph.constant(1)),
+        graph.node("Range", graph.constant(0), graph.constant(count), graph.constant(1)),
         "FLOAT64",
     )
     steps = (("Sub", of_output), ("Div", desc.scales[d]), ("Sub", of_input))
@@ -73,25 +73,59 @@ def _clamped(graph: Graph, coordinates: Value, size: int) -> Value:
 
 def _nearest(graph: Graph, desc: Any) -> None:
     x = graph.mover("input_tensor", "Gather")
-    for d, size in enumerate(desc.input_tensor.sizes):
-        found = _coordinates(graph, desc, d)
-        if not _direction(desc):
-            found = graph.node("Add", found, graph.constant(0.5, "FLOAT64"))
-        found = graph.node("Ceil" if _direction(desc) == "INCREASING" else "Floor", found)
-        x = graph.node("Gather", x, graph.cast(_clamped(graph, found, size), "INT64"), axis=d)
+    for d, (size, count) in enumerate(zip(desc.input_tensor.sizes, desc.output_tensor.sizes, strict=True)):
+        x = graph.node("Gather", x, _rounded(graph, desc, d, size, count), axis=d)
     graph.moved("output_tensor", x)
+
+
+def _rounded(graph: Graph, desc: Any, d: int, size: int, count: int) -> Value:
+    """Which elements of the input the coordinates come to."""
+    found = _coordinates(graph, desc, d, count)
+    if not _direction(desc):
+        found = graph.node("Add", found, graph.constant(0.5, "FLOAT64"))
+    found = graph.node("Ceil" if _direction(desc) == "INCREASING" else "Floor", found)
+    return graph.cast(_clamped(graph, found, size), "INT64")
+
+
+def _neighbours(graph: Graph, desc: Any, d: int, size: int, count: int) -> tuple[Value, Value, Value]:
+    """The elements of the input beside the coordinates, and the weight of the second ones."""
+    place = _clamped(graph, _coordinates(graph, desc, d, count), size)
+    below = graph.node("Floor", place)
+    above = _clamped(graph, graph.node("Add", below, graph.constant(1, "FLOAT64")), size)
+    weight = graph.cast(graph.node("Sub", place, below), "FLOAT32")
+    rank = len(desc.scales)
+    weight = graph.node("Reshape", weight, graph.constant([-1, *[1] * (rank - 1 - d)]))
+    return graph.cast(below, "INT64"), graph.cast(above, "INT64"), weight
+
+
+def gradient(graph: Graph, desc: Any) -> None:
+    """Every element is added to those that it was made of, along one dimension after the other."""
+    x = graph.cast(graph.input("input_gradient_tensor"), "FLOAT64")  # where no sum on the way is infinite
+    sizes, targets = list(desc.input_gradient_tensor.sizes), desc.output_gradient_tensor.sizes
+    one = graph.constant(1, "FLOAT64")
+    for d, target in enumerate(targets):
+        if named(desc, "interpolation_mode") == "LINEAR":
+            first, second, weight = _neighbours(graph, desc, d, target, sizes[d])
+            weight = graph.cast(weight, "FLOAT64")
+            rest = graph.node("Sub", one, weight)
+            parts = [(first, graph.node("Mul", x, rest)), (second, graph.node("Mul", x, weight))]
+        else:
+            parts = [(_rounded(graph, desc, d, target, sizes[d]), x)]
+        line = graph.constant([-1, *[1] * (len(sizes) - 1 - d)])
+        shape = graph.constant(sizes)
+        sizes[d] = target
+        x = graph.node("Expand", graph.constant(0, "FLOAT64"), graph.constant(sizes))
+        for places, part in parts:
+            spread = graph.node("Expand", graph.node("Reshape", places, line), shape)
+            x = graph.node("ScatterElements", x, spread, part, axis=d, reduction="add")
+    graph.output("output_gradient_tensor", x)
 
 
 def _between(graph: Graph, desc: Any) -> None:
     x = graph.cast(graph.input("input_tensor"), "FLOAT32")
-    rank = len(desc.input_tensor.sizes)
-    for d, size in enumerate(desc.input_tensor.sizes):
-        place = _clamped(graph, _coordinates(graph, desc, d), size)
-        below = graph.node("Floor", place)
-        above = _clamped(graph, graph.node("Add", below, graph.constant(1, "FLOAT64")), size)
-        weight = graph.cast(graph.node("Sub", place, below), "FLOAT32")
-        weight = graph.node("Reshape", weight, graph.constant([-1, *[1] * (rank - 1 - d)]))
-        first, second = (graph.node("Gather", x, graph.cast(each, "INT64"), axis=d) for each in (below, above))
+    for d, (size, count) in enumerate(zip(desc.input_tensor.sizes, desc.output_tensor.sizes, strict=True)):
+        below, above, weight = _neighbours(graph, desc, d, size, count)
+        first, second = (graph.node("Gather", x, each, axis=d) for each in (below, above))
         rest = graph.node("Sub", graph.constant(1, "FLOAT32"), weight)
         x = graph.node("Add", graph.node("Mul", first, rest), graph.node("Mul", second, weight))
     if not desc.output_tensor.data_type.is_float:
@@ -172,6 +206,7 @@ def regions(graph: Graph, desc: Any) -> None:
 
 FORMS = {
     **dict.fromkeys(("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"), resampled),
+    **dict.fromkeys(("RESAMPLE_GRAD", "RESAMPLE_GRAD1"), gradient),
     "UPSAMPLE_2D": upsampled,
     **dict.fromkeys(("ROI_ALIGN", "ROI_ALIGN1"), regions),
 }

@@ -100,7 +100,7 @@ def cases(operator: str) -> list[Case]:
 
 
 def test_how_many_operators_are_mapped() -> None:
-    assert len(mapped_operators()) == 169
+    assert len(mapped_operators()) == 175
     assert set(mapped_operators()) | WITHOUT_FORM.keys() == set(operators())
     assert not set(mapped_operators()) & WITHOUT_FORM.keys()
 
