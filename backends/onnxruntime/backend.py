@@ -6,6 +6,8 @@ form of.
 
 from __future__ import annotations
 
+import platform
+
 try:
     import onnx
     import onnxruntime
@@ -29,6 +31,9 @@ PROVIDERS = {
     "dml": "DmlExecutionProvider",
     "openvino": "OpenVINOExecutionProvider",
 }
+# In full precision, which CUDA's is not unless it is asked for.
+OPTIONS = {"cuda": {"use_tf32": "0"}}
+FALLBACK = "and ONNX Runtime's CPU provider where it has no kernel"
 PACKAGES = {"cuda": "onnxruntime-gpu", "dml": "onnxruntime-directml", "openvino": "onnxruntime-openvino"}
 
 
@@ -50,21 +55,20 @@ class OnnxRuntimeBackend:
             raise ValueError(
                 f"the installed ONNX Runtime has no {provider}; run: pip install {PACKAGES.get(device, 'onnxruntime')}"
             )
-        self._sessions = Sessions(list(dict.fromkeys((provider, PROVIDERS["cpu"]))))
+        others = [] if device == "cpu" else [PROVIDERS["cpu"]]
+        self._sessions = Sessions([(provider, OPTIONS.get(device, {})), *others])
 
     def capabilities(self) -> Capabilities:
         return Capabilities(
             name=f"onnxruntime:{self._device}",
-            device=onnxruntime.get_device() if self._device != "cpu" else "CPU",
+            device=f"host processor ({platform.machine()})" if self._device == "cpu" else PROVIDERS[self._device],
             versions={"onnxruntime": onnxruntime.__version__, "onnx": onnx.__version__},
             levels=tuple(Level),
             operators=mapped_operators(),
             enforces=frozenset({Category.EXECUTION}),
             accelerated=self._device != "cpu",
             form="ONNX",
-            paths={"everything": f"{PROVIDERS[self._device]}, and the CPU's where it has no kernel"}
-            if self._device != "cpu"
-            else {},
+            paths={} if self._device == "cpu" else {"everything": f"{PROVIDERS[self._device]}, {FALLBACK}"},
         )
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
