@@ -409,14 +409,15 @@ def _onnx_forms() -> str:
     composed = [name for name in mapped if not nodes_of(name)]
     reasons = "\n".join(f"- {name}: {why}" for name, why in WITHOUT_FORM.items())
     counts = (
-        f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to nodes that do the "
-        f"same, with others beside them where a descriptor asks for more, and {len(composed)} to several nodes alone."
+        f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to a node that does "
+        f"the same, with others beside it where a descriptor asks for more, and {len(composed)} to nodes whose inputs and "
+        "attributes are no fields of the operator, mostly several."
     )
     return "\n\n".join(
         (
             counts,
             _table(("node", "from opset", "operators"), rows),
-            f"To several nodes alone: {', '.join(composed)}.",
+            f"To nodes without such a row: {', '.join(composed)}.",
             f"Not mapped:\n\n{reasons}",
         )
     )
