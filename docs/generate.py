@@ -410,8 +410,8 @@ def _onnx_forms() -> str:
     reasons = "\n".join(f"- {name}: {why}" for name, why in WITHOUT_FORM.items())
     counts = (
         f"Of {len(operators())} operators {len(mapped)} are mapped: {len(mapped) - len(composed)} to a node that does "
-        f"the same, with others beside it where a descriptor asks for more, and {len(composed)} to nodes whose inputs and "
-        "attributes are no fields of the operator, mostly several."
+        f"the same, with others beside it where a descriptor asks for more, and {len(composed)} to nodes, mostly "
+        "several, whose inputs and attributes are no fields of the operator."
     )
     return "\n\n".join(
         (
