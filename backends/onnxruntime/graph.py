@@ -142,6 +142,7 @@ class Graph:
         nodes: in an order in which they can be run.
         inputs: by name, how each is made of a tensor.
         constants: by name.
+        kinds: the element types of the constants.
         outputs: by name, how each becomes a tensor.
         opset: the least one of ONNX's own domain that the nodes need.
     """
@@ -151,9 +152,9 @@ class Graph:
         self.nodes: list[Node] = []
         self.inputs: dict[str, Layout] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self.kinds: dict[str, str] = {}
         self.outputs: dict[str, Layout] = {}
         self.opset = OPSET
-        self._kinds: dict[str, str] = {}
 
     def input(
         self,
@@ -198,6 +199,7 @@ class Graph:
     def constant(self, numbers: Any, kind: str = "INT64") -> Value:
         """A tensor of the model."""
         name = f"constant{len(self.constants)}"
+        self.kinds[name] = kind
         self.constants[name] = np.asarray(numbers, numpy_type(kind))
         return Value(name, kind)
 

@@ -15,6 +15,8 @@ from dml_conformance.backends.onnxruntime.table import MICROSOFT
 
 IR_VERSION = 10  # the newest that ONNX Runtime 1.20 reads
 MOST_SESSIONS = 256
+# Elements of a constant that is part of a model; larger ones are fed, so that models stay small and are used again.
+MOST_ELEMENTS = 256
 ELEMENTS = {
     "FLOAT32": TensorProto.FLOAT,
     "FLOAT16": TensorProto.FLOAT16,
@@ -39,13 +41,20 @@ def model_of(graph: Graph) -> onnx.ModelProto:
         for node in graph.nodes
     ]
     inputs = [_value(name, layout.kind) for name, layout in graph.inputs.items()]
+    inputs += [_value(name, graph.kinds[name]) for name in large_constants(graph)]
     outputs = [_value(name, layout.kind) for name, layout in graph.outputs.items()]
-    constants = [numpy_helper.from_array(array, name) for name, array in graph.constants.items()]
+    small = graph.constants.keys() - large_constants(graph).keys()
+    constants = [numpy_helper.from_array(array, name) for name, array in graph.constants.items() if name in small]
     opsets = [helper.make_opsetid("", graph.opset)]
     if any(node.domain for node in graph.nodes):
         opsets.append(helper.make_opsetid(MICROSOFT, 1))
     made = helper.make_graph(nodes, graph.desc.operator, inputs, outputs, constants)
     return helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dml-conformance")
+
+
+def large_constants(graph: Graph) -> dict[str, Any]:
+    """The constants that are fed as inputs are, by name."""
+    return {name: array for name, array in graph.constants.items() if array.size > MOST_ELEMENTS}
 
 
 def _value(name: str, kind: str) -> onnx.ValueInfoProto:
@@ -83,7 +92,8 @@ class Sessions:
             Exception: ONNX Runtime refuses the model or its inputs.
         """
         names = list(graph.outputs)
-        found = self._session(model_of(graph).SerializeToString()).run(names, dict(arrays))
+        session = self._session(model_of(graph).SerializeToString())
+        found = session.run(names, {**arrays, **large_constants(graph)})
         return dict(zip(names, found, strict=True))
 
     def _session(self, model: bytes) -> onnxruntime.InferenceSession:

@@ -7,8 +7,9 @@ from typing import Any
 from dml_conformance.backends.onnxruntime.forms._rows import named, row_of
 from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
 
-# The activations of ONNX's recurrent nodes, and which coefficients each has.
-ACTIVATIONS = {
+# The activations of ONNX's recurrent nodes, and their coefficients alpha and beta: fields, or numbers.
+ACTIVATIONS: dict[str, tuple[str, tuple[str | float, ...]]] = {
+    "ACTIVATION_IDENTITY": ("Affine", (1.0, 0.0)),
     "ACTIVATION_RELU": ("Relu", ()),
     "ACTIVATION_TANH": ("Tanh", ()),
     "ACTIVATION_SIGMOID": ("Sigmoid", ()),
@@ -32,8 +33,9 @@ def recurrent(graph: Graph, desc: Any) -> None:
             raise NoForm(f"{row.op_type} with {activation.operator}")
         name, fields = ACTIVATIONS[activation.operator]
         names.append(name)
-        for field in fields:
-            coefficients[field].append(getattr(activation, field))
+        for coefficient, source in zip(coefficients, fields, strict=False):
+            value = getattr(activation, source) if isinstance(source, str) else source
+            coefficients[coefficient].append(value)
     attributes: dict[str, Any] = {
         "activations": names,
         "direction": DIRECTIONS[named(desc, "direction")],

@@ -17,7 +17,7 @@ from dml_conformance.backends.onnxruntime import backend as backend_module
 from dml_conformance.backends.onnxruntime.backend import OnnxRuntimeBackend
 from dml_conformance.backends.onnxruntime.forms import WITHOUT_FORM, beyond_onnx, form_of, mapped_operators
 from dml_conformance.backends.onnxruntime.graph import Graph, Node
-from dml_conformance.backends.onnxruntime.models import MOST_SESSIONS, Sessions
+from dml_conformance.backends.onnxruntime.models import MOST_SESSIONS, Sessions, model_of
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import Phase, Verdict
 from dml_conformance.spec.case import Case, Recipe
@@ -228,6 +228,15 @@ def test_sessions_are_used_again() -> None:
         run = example("ACTIVATION_ELU", input=[1.0], alpha=float(number))
         sessions.run(form_of(run.desc), {"input_tensor": run.arrays["input_tensor"]})
     assert sessions.count == MOST_SESSIONS
+
+
+def test_what_is_large_is_no_part_of_a_model() -> None:
+    members = {name: (value,) * 2 for name, value in (("strides", 1), ("dilations", 1), ("window_sizes", 3))}
+    members |= {"start_padding": (0, 0), "end_padding": (0, 0)}
+    images = np.arange(34**2, dtype=np.float32).reshape(1, 1, 34, 34)
+    run = example("UNFOLD", input=images, output=(1, 9, 32**2), **members)
+    assert len(model_of(form_of(run.desc)).SerializeToString()) < 1_000
+    assert_conforms(OnnxRuntimeBackend(), run)
 
 
 @pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])
