@@ -25,7 +25,7 @@ def fields(row: Node) -> set[str]:
 def test_a_row_names_what_there_is(row: Node) -> None:
     there = {field.attribute for field in descriptor_classes()[row.operator].fields}
     assert fields(row) <= there
-    if row.domain:
+    if row.domain or row.since > onnx.defs.onnx_opset_version():  # which this release of onnx does not know
         return
     schema = onnx.defs.get_schema(row.op_type, row.since, "")
     assert schema.since_version == row.since
