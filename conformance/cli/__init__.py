@@ -35,6 +35,7 @@ COMMANDS = {
     "keys": ("keys:keys", "Make and show keys that sign packages."),
     "run": ("run:run", "Judge the cases of corpora on one backend or several."),
     "spec": ("spec_commands:spec", "Compare and check the specification itself."),
+    "tolerance": ("tolerance:tolerance", "Say what a right implementation may give of some data."),
     "verify": ("verify:verify", "Verify a package that certify made."),
 }
 

@@ -87,7 +87,7 @@ def check(context: click.Context, files: tuple[str, ...], level: Level, spec: st
 
 
 def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
-    name = _name_of(file)
+    name = name_of(file)
     try:
         model = _read_operators(file)
     except ModelError as error:
@@ -96,7 +96,7 @@ def _check_file(file: str, level: Level, reading: Reading) -> FileResult:
     return FileResult(name, checked, model.skipped)
 
 
-def _name_of(file: str) -> str:
+def name_of(file: str) -> str:
     """What a file is called in messages; `-` is standard input."""
     return "standard input" if file == "-" else click.format_filename(file)
 
@@ -107,8 +107,8 @@ def _read_operators(file: str) -> ModelFile:
     Raises:
         ModelError: it cannot be read, or has no operator known here.
     """
-    name = _name_of(file)
-    model = read_model(_read(file, name), name)
+    name = name_of(file)
+    model = read_model(read_bytes(file, name), name)
     if not model.operators:
         kinds = ", ".join(sorted({skipped.type for skipped in model.skipped})) or "nothing at all"
         raise ModelError(
@@ -117,7 +117,8 @@ def _read_operators(file: str) -> ModelFile:
     return model
 
 
-def _read(file: str, name: str) -> bytes:
+def read_bytes(file: str, name: str) -> bytes:
+    """The bytes of a file, or of standard input, as far as they are read; raises ModelError."""
     try:
         if file == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1)

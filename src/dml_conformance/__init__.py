@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Unsupported,
     )
     from dml_conformance.backends.loading import load_backend
+    from dml_conformance.conformance.accuracy.enclosure import enclosure
     from dml_conformance.conformance.gate.suite import ConformanceSuite
     from dml_conformance.spec.datatypes import DataType
     from dml_conformance.spec.levels import Level
@@ -45,6 +46,7 @@ __all__ = [
     "Timed",
     "Unsupported",
     "decide",
+    "enclosure",
     "load_backend",
 ]
 
@@ -53,6 +55,7 @@ _MODULES = {
         "Answer", "Backend", "Binding", "Capabilities", "Execution", "OutOfMemory", "Scope", "Timed", "Unsupported"
     ),
     "backends.loading": ("load_backend",),
+    "conformance.accuracy.enclosure": ("enclosure",),
     "conformance.gate.suite": ("ConformanceSuite",),
     "spec.datatypes": ("DataType",),
     "spec.levels": ("Level",),
