@@ -233,10 +233,11 @@ class EnumKind(Kind):
         levels: since which level each is there.
     """
 
-    code, expects = "I", "an enumerator"
+    code = "I"
 
     def __init__(self, name: str, enum: type[IntEnum], levels: Mapping[int, Level]) -> None:
         self.name, self.enum, self.levels = name, enum, levels
+        self.expects = f"one of {', '.join(enum.__members__)}"
         self.python = int
 
     def to_json(self, value: int) -> Any:

@@ -75,6 +75,7 @@ _NAMES = (
     *("--seed", "--out", "--budget"),
 )
 _BUFFER_TOKENS = ("'descr'", "'|O'", "'<f8'", "(2,)", "(1000000000000,)", "True", "NUMPY", "PK\1\2", "PK\5\6")
+_IDENTITY = b'{"type": "ELEMENT_WISE_IDENTITY", "desc": {"InputTensor": {"DataType": "UINT32", "Sizes": [2]}}}'
 _KEY_TOKENS = ("-----BEGIN PRIVATE KEY-----\n", "-----END PUBLIC KEY-----\n", "DEK-Info: x", "AAAA", "=", "MIIB")
 _TOML_TOKENS = (
     *("[[waiver]]\n", "[waiver]\n", "[versions]\n", "[", "]", "=", "'''", '"""', "#", "\n", ".", "a.b.c = 1\n", ","),
@@ -141,6 +142,14 @@ KINDS: dict[str, Callable[[Seeds], Kind]] = {
             ("export-model", "case.json", "-o", OUT),
             ("export-model", "case.json", "-o", OUT, "--inline"),
         ],
+    ),
+    "arrays": lambda seeds: Kind(
+        [{"d.json": _IDENTITY, "x.npy": npy()}],
+        [
+            ("tolerance", "d.json"),
+            ("tolerance", "d.json", "--format", "json", "--data", "InputTensor=x.npy"),
+        ],
+        tokens=_BUFFER_TOKENS,
     ),
     "failures": lambda seeds: Kind(
         [_in_folder("failures", seeds.failures)],
