@@ -6,7 +6,7 @@ descriptor and the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -248,10 +248,10 @@ def enclosure(
     if accuracy not in TOLERANCES:
         raise FormError("accuracy", f"expected {' or '.join(TOLERANCES)}, found {accuracy!r}")
     if not isinstance(desc, OperatorDesc):
-        desc = desc_from_json(parse_document(desc.encode(), "descriptor") if isinstance(desc, str) else dict(desc))
+        form = parse_document(desc.encode(), "descriptor") if isinstance(desc, str) else desc
+        desc = desc_from_json(dict(form) if isinstance(form, Mapping) else form)
     arrays = {name: _array(name, given) for name, given in inputs.items()}
-    desc = completed(desc, arrays)
-    require_valid(desc, level if isinstance(level, Level) else Level.parse(level))
+    desc = completed(desc, arrays, level if isinstance(level, Level) else Level.parse(level))
     for slot in input_slots(desc):
         if slot.name not in arrays:
             wanted = f"{NUMBERS[slot.tensor.data_type].name} of shape {slot.tensor.sizes}"
@@ -259,11 +259,12 @@ def enclosure(
     return output_enclosures(desc, bindings_of(desc, arrays), TOLERANCES[accuracy])
 
 
-def completed(desc: OperatorDesc, arrays: Mapping[str, Array]) -> OperatorDesc:
-    """A descriptor with the tensors that it leaves out, as far as they follow from arrays, by name, and the rest.
+def completed(desc: OperatorDesc, arrays: Mapping[str, Array], level: Level) -> OperatorDesc:
+    """A valid descriptor, with the tensors that are left out, as far as they follow from arrays, by name, and the rest.
 
     Raises:
-        FormError: a tensor is needed and does not follow; or there is no such input.
+        FormError: a tensor is needed and does not follow, there is no such input, or the descriptor breaks a rule of
+            the level.
     """
     missing = [field for field in desc.fields if field.is_tensor and getattr(desc, field.attribute) is None]
     known = [slot.name for slot in input_slots(desc)] + [f.name for f in missing if f.role is Role.INPUT]
@@ -278,7 +279,10 @@ def completed(desc: OperatorDesc, arrays: Mapping[str, Array]) -> OperatorDesc:
         elif field.role is Role.INPUT and not field.optional:
             raise FormError(field.name, f"missing; {desc.operator} needs an array for it")
     written = [field for field in missing if field.is_output and not field.optional]
-    return _with_outputs(desc, written) if written and input_slots(desc) else desc
+    if written and input_slots(desc):
+        desc = _with_outputs(desc, written)
+    _require_valid(desc, level, [field.name for field in written])
+    return desc
 
 
 def _tensor_of(field: Field, array: Array) -> TensorDesc:
@@ -306,8 +310,14 @@ def _with_outputs(desc: OperatorDesc, fields: list[Field]) -> OperatorDesc:
     return desc
 
 
-def require_valid(desc: OperatorDesc, level: Level) -> None:
-    """Raises FormError where a descriptor breaks a rule, or where the pages leave it open and nothing follows."""
+def _require_valid(desc: OperatorDesc, level: Level, assumed: Sequence[str]) -> None:
+    """Raises FormError where a descriptor breaks a rule, or where the pages leave it open and nothing follows.
+
+    Args:
+        desc: the descriptor.
+        level: whose rules these are.
+        assumed: names of tensors whose type nobody stated.
+    """
     if ReferenceBackend().validate(desc, level).accepted:
         return
     decision = decide(desc, level)
@@ -316,9 +326,14 @@ def require_valid(desc: OperatorDesc, level: Level) -> None:
     places = [f"{violation.where}: {violation.found}".removeprefix(": ") for violation in broken[:SHOWN_PLACES]]
     if len(broken) > SHOWN_PLACES:
         places.append(f"and {len(broken) - SHOWN_PLACES} more places")
-    others = f"; also broken: {', '.join(decision.rules[1:])}" if decision.rules[1:] else ""
-    problem = f"breaks {rule.id} ({rule.statement}): {'; '.join(places)}"
-    raise FormError(f"{desc.operator} at {level}", problem + (f"; {rule.remedy}" if rule.remedy else "") + others)
+    told = [f"breaks {rule.id} ({rule.statement}): {'; '.join(places)}", rule.remedy]
+    told += [
+        f"{name} is left out, and so has the first input's type: state it in the descriptor"
+        for name in assumed
+        if any(violation.where == f"{name}.DataType" for violation in broken)
+    ]
+    told += [f"also broken: {', '.join(decision.rules[1:])}"] if decision.rules[1:] else []
+    raise FormError(f"{desc.operator} at {level}", "; ".join(filter(None, told)))
 
 
 def bindings_of(desc: OperatorDesc, arrays: Mapping[str, Array]) -> dict[str, Binding]:

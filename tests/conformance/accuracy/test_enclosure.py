@@ -171,6 +171,13 @@ def test_the_worst_element_is_farthest_outside_for_what_is_allowed_there() -> No
             found.check(np.float32(got))
 
 
+def test_the_widest_elements_are_those_of_most_units() -> None:
+    """Those that are exact are none."""
+    found = of_numbers("float32", [1.0, 64.0, 5.0, 2.0], [1.5, 65.0, 5.0, 2.5], [2.0, 66.0, 5.0, 2.75])
+    assert found.widest(2) == [(0,), (3,)]
+    assert found.widest(9) == [(0,), (3,), (1,)]
+
+
 def test_elements_that_may_be_anything_are_marked() -> None:
     """Those of an index out of range are any element of the input's memory; tolerances are those of the others."""
     arrays = {"InputTensor": np.float32([1.0, 2.0, 4.0]), "IndicesTensor": np.int32([1, 7])}
@@ -277,6 +284,12 @@ ERRORS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
         {"ATensor": A, "BTensor": A},
         r"^GEMM at 6_4: breaks GEMM\.output-sizes \(.+\): BTensor\.Sizes: \{2,3\}, ATensor has \{2,3\}; .+",
     ),
+    "an output's type that does not follow": (
+        "TOP_K",
+        {"Axis": 1, "K": 2},
+        {"InputTensor": A},
+        r"breaks TOP_K\.data-types .*OutputIndexTensor\.DataType: FLOAT32.*; OutputIndexTensor is left out.*state it",
+    ),
     "two broken rules": (
         "GEMM",
         PRODUCT | {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [2, 5]}},
@@ -295,7 +308,12 @@ ERRORS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
         {"ATensor": A, "BTensor": B},
         r"^ATensor: has values that do not fit its tensor, which has Strides by which elements share memory$",
     ),
-    "no descriptor": ("GEMM", {"Alpha": 1.0}, {"ATensor": A, "BTensor": B}, r"^desc\.TransA: missing; .+"),
+    "no descriptor": (
+        "GEMM",
+        {"Alpha": 1.0},
+        {"ATensor": A, "BTensor": B},
+        r"^desc\.TransA: missing; expected one of NONE, TRANSPOSE$",
+    ),
 }
 
 
@@ -316,6 +334,8 @@ def test_other_arguments_that_are_wrong() -> None:
         enclosure(exp, arrays, level="7_7")
     with pytest.raises(ValueError, match="descriptor: 1:1: not JSON"):
         enclosure("exp", arrays)
+    with pytest.raises(FormError, match="expected an operator as an object with type and desc, found a list"):
+        enclosure([exp], arrays)
     found = enclosure(exp, arrays)["OutputTensor"]
     for got, message in (
         (A.T, r"^OutputTensor: expected float32 of shape \(2, 3\), found float32 of shape \(3, 2\)$"),

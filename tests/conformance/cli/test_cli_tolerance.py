@@ -138,6 +138,10 @@ def test_what_is_open_is_told(folder: Path) -> None:
 def test_bad_input_ends_with_2_and_names_file_and_field(folder: Path) -> None:
     Path("bad.npz").write_bytes(b"PK\x03\x04 not an archive")
     Path("bad.npy").write_bytes(b"")
+    np.save("wrong.npy", np.zeros(3))
+    header = Path("wrong.npy").read_bytes()
+    Path("header.npy").write_bytes(header.replace(b"'descr'", b"'descr("))
+    Path("large.npy").write_bytes(header.replace(b"(3,), }" + b" " * 9, b"(3000000000000,)"))
     np.save("objects.npy", np.array([{}], object))
     np.save("wide.npy", np.zeros((70, 3)))
     np.savez("other.npz", C=np.zeros(3, np.float32))
@@ -145,7 +149,10 @@ def test_bad_input_ends_with_2_and_names_file_and_field(folder: Path) -> None:
     Path("wrong.json").write_text(json.dumps(PRODUCT | {"data": {"ATensor": {"seed": "x"}}}))
     low = PRODUCT | {"desc": FIELDS | {"BTensor": {"DataType": "FLOAT16", "Sizes": [70, 3]}}}
     Path("rule.json").write_text(json.dumps(low))
+    huge = [{"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([40_000, 1], [1, 40_000])]
+    Path("huge.json").write_text(json.dumps(PRODUCT | {"desc": FIELDS | {"ATensor": huge[0], "BTensor": huge[1]}}))
     told = {
+        ("huge.json",): "huge.json: GEMM: expected tensors of 64 MiB in all at most, found 6,103 MiB; dml_con",
         ("none.json",): "none.json: cannot be read: No such file or directory",
         ("two.json",): "two.json: expected one operator, found 2; give it in a file of its own",
         ("wrong.json",): "wrong.json: data: Expected `int`, got `str` - at `$[...].seed`",
@@ -154,6 +161,8 @@ def test_bad_input_ends_with_2_and_names_file_and_field(folder: Path) -> None:
         ("desc.json", "--data", "bad.npz"): "bad.npz: expected arrays of numbers as numpy.save or numpy.savez writes",
         ("desc.json", "--data", "ATensor=bad.npy"): "bad.npy: expected arrays of numbers",
         ("desc.json", "--data", "ATensor=objects.npy"): "objects.npy: expected arrays of numbers",
+        ("desc.json", "--data", "ATensor=header.npy"): "header.npy: expected arrays of numbers",
+        ("desc.json", "--data", "ATensor=large.npy"): "large.npy: expected arrays of numbers",
         ("desc.json", "--data", "ATensor=none.npy"): "none.npy: cannot be read: No such file or directory",
         ("desc.json", "--data", "BTensor=wide.npy"): (
             "desc.json: BTensor: expected float32 of shape (70, 3), found float64 of shape (70, 3)"
