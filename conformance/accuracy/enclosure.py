@@ -57,7 +57,7 @@ class Tolerances(NamedTuple):
     ulp: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OutputEnclosure:
     """What a right implementation may give of one output.
 
@@ -72,6 +72,11 @@ class OutputEnclosure:
     data_type: DataType
     expected: Expectation
     allowed: Bits | None = None
+
+    def __repr__(self) -> str:
+        rtol, atol, both, ulp = self.tolerances
+        what = f"{self.name}, {self.data_type.name} of shape {self.value.shape}"
+        return f"<{what}: rtol {rtol}, or atol {atol}, or rtol {both[0]} with atol {both[1]}, or {ulp} ULP>"
 
     @property
     def value(self) -> Array:
@@ -272,6 +277,8 @@ def completed(desc: OperatorDesc, arrays: Mapping[str, Array], level: Level) -> 
         if name not in known:
             close = closest(name, known)
             hint = f"did you mean {close}?" if close else f"it has {', '.join(known) or 'none'}"
+            if not close and name.endswith("]"):
+                hint = f"state the tensors of {name.partition('[')[0]} in the descriptor"
             raise FormError(name, f"{desc.operator} has no such input tensor; {hint}")
     for field in missing:
         if field.name in arrays:

@@ -171,6 +171,13 @@ def test_the_worst_element_is_farthest_outside_for_what_is_allowed_there() -> No
             found.check(np.float32(got))
 
 
+def test_an_enclosure_is_shown_in_one_line() -> None:
+    found = of_numbers("float32", [1.0], [1.5], [2.0])
+    assert repr(found).startswith("<OutputTensor, FLOAT32 of shape (1,): rtol 0.3333")
+    assert ", or atol 0.5, or rtol 0.3333" in repr(found)
+    assert repr(found).endswith(", or 4194304 ULP>")
+
+
 def test_the_widest_elements_are_those_of_most_units() -> None:
     """Those that are exact are none."""
     found = of_numbers("float32", [1.0, 64.0, 5.0, 2.0], [1.5, 65.0, 5.0, 2.5], [2.0, 66.0, 5.0, 2.75])
@@ -277,6 +284,12 @@ ERRORS: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
         {"InputTensors": [{"DataType": "FLOAT32", "Sizes": [2, 3]}], "Axis": 0},
         {"InputTensors[1]": A},
         r"^InputTensors\[1\]: JOIN has no such input tensor; did you mean InputTensors\[0\]\?$",
+    ),
+    "an array of tensors that is not stated": (
+        "JOIN",
+        {"Axis": 0},
+        {"InputTensors[0]": A},
+        r"^InputTensors\[0\]: JOIN has no such input tensor; state the tensors of InputTensors in the descriptor$",
     ),
     "a broken rule": (
         "GEMM",
