@@ -173,7 +173,7 @@ def total(dtype: str, count: int) -> Subject:
         "sum 1 % off": column_off(of(count)),
         "summed in FLOAT16": of(count, "float16"),
     }
-    desc = described("REDUCE", {"Function": "SUM", "Axes": [1], "OutputTensor": tensor(dtype, 2, 1)})
+    desc = described("REDUCE", {"Function": "SUM", "Axes": [1]})
     return Subject(f"sum {dtype.upper()} of {count:,}", "sum", desc, {"InputTensor": x}, right, faults)
 
 
@@ -199,7 +199,7 @@ def lstm(hidden: int) -> Subject:
     }
     activations = [{"type": f"DML_OPERATOR_ACTIVATION_{name}", "desc": {}} for name in ("SIGMOID", "TANH", "TANH")]
     desc = {
-        "OutputSingleTensor": tensor("float32", 1, 1, 2, hidden),
+        "OutputSingleTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, hidden]},
         "ActivationDescs": activations,
         "Direction": "FORWARD",
         "ClipThreshold": 1.0,
@@ -225,10 +225,6 @@ def powers(dtype: str, count: int) -> Subject:
 
 def described(operator: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": f"DML_OPERATOR_{operator}", "desc": dict(fields)}
-
-
-def tensor(dtype: str, *sizes: int) -> dict[str, Any]:
-    return {"DataType": dtype.upper(), "Sizes": list(sizes)}
 
 
 QUICK: tuple[Callable[[], Subject], ...] = (

@@ -119,11 +119,17 @@ def _read(file: str) -> tuple[OperatorDesc, Data, Level]:
 def _data_of(text: str) -> Data:
     """What one --data says."""
     if text.endswith(".npz"):
-        return Data({}, _loaded(text))
+        several = _loaded(text)
+        if not isinstance(several, dict):
+            raise FormError(text, "holds one array without a name; give it as FIELD=FILE.npy")
+        return Data({}, several)
     match = _FIELD.match(text)
     field, said = (match[1], text[match.end() :]) if match else ("", text)
     if field and said.endswith(".npy"):
-        return Data({}, {field: _loaded(said)[""]})
+        one = _loaded(said)
+        if isinstance(one, dict):
+            raise FormError(said, "holds several arrays; give it as FILE.npz")
+        return Data({}, {field: one})
     if said.startswith("{"):
         try:
             return Data({field: msgspec.json.decode(said, type=Recipe)}, {})
@@ -138,13 +144,13 @@ def _data_of(text: str) -> Data:
     return Data({field: Recipe(recipe[1], int(recipe[2] or 0))}, {})
 
 
-def _loaded(file: str) -> dict[str, Array]:
-    """The arrays that NumPy has saved in a file, by name; the one of a .npy under ""."""
+def _loaded(file: str) -> Array | dict[str, Array]:
+    """What NumPy has saved in a file: an array, or several by name."""
     name = click.format_filename(file)
     try:
         with Path(file).open("rb") as stream:
             loaded = np.load(stream)
-            return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+            return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
     except OSError as error:
         raise FormError(name, f"cannot be read: {error.strerror or error}") from None
     except Exception as error:  # whatever Python's own parser makes of a header that is none

@@ -142,6 +142,8 @@ def test_bad_input_ends_with_2_and_names_file_and_field(folder: Path) -> None:
     header = Path("wrong.npy").read_bytes()
     Path("header.npy").write_bytes(header.replace(b"'descr'", b"'descr("))
     Path("large.npy").write_bytes(header.replace(b"(3,), }" + b" " * 9, b"(3000000000000,)"))
+    Path("many.npy").write_bytes(Path("arrays.npz").read_bytes())
+    Path("one.npz").write_bytes(header)
     np.save("objects.npy", np.array([{}], object))
     np.save("wide.npy", np.zeros((70, 3)))
     np.savez("other.npz", C=np.zeros(3, np.float32))
@@ -163,6 +165,8 @@ def test_bad_input_ends_with_2_and_names_file_and_field(folder: Path) -> None:
         ("desc.json", "--data", "ATensor=objects.npy"): "objects.npy: expected arrays of numbers",
         ("desc.json", "--data", "ATensor=header.npy"): "header.npy: expected arrays of numbers",
         ("desc.json", "--data", "ATensor=large.npy"): "large.npy: expected arrays of numbers",
+        ("desc.json", "--data", "ATensor=many.npy"): "many.npy: holds several arrays; give it as FILE.npz",
+        ("desc.json", "--data", "one.npz"): "one.npz: holds one array without a name; give it as FIELD=FILE.npy",
         ("desc.json", "--data", "ATensor=none.npy"): "none.npy: cannot be read: No such file or directory",
         ("desc.json", "--data", "BTensor=wide.npy"): (
             "desc.json: BTensor: expected float32 of shape (70, 3), found float64 of shape (70, 3)"
