@@ -106,17 +106,20 @@ class Along(NamedTuple):
         exact: of each output element.
         least: that FLOAT32 may have.
         most: likewise.
+        anywhere: the exact ones, beyond the ends too.
     """
 
     exact: Floats
     least: Floats
     most: Floats
+    anywhere: Floats
 
     @classmethod
     def of(cls, scale: float, of_input: float, of_output: float, size: int, count: int) -> Along:
         to_left = np.arange(count, dtype=np.float64) - of_output
         coordinates, error = to_left / scale - of_input, _error(to_left, scale, of_input)
-        return cls(*(np.clip(end, 0.0, size - 1.0) for end in (coordinates, coordinates - error, coordinates + error)))
+        ends = (np.clip(end, 0.0, size - 1.0) for end in (coordinates, coordinates - error, coordinates + error))
+        return cls(*ends, coordinates)
 
     @property
     def ends(self) -> tuple[Floats, ...]:
@@ -129,10 +132,11 @@ class Along(NamedTuple):
 
 
 def between(numbers: Any, coordinates: Floats, d: int) -> tuple[Any, Any, Floats]:
-    """The elements next to coordinates along a dimension, below and above, and the weight of the latter."""
-    below = np.floor(coordinates).astype(np.int64)
-    above = np.minimum(below + 1, numbers.shape[d] - 1)
-    return numbers.take(below, d), numbers.take(above, d), coordinates - below
+    """The elements next to coordinates along a dimension, below and above, and the weight of the latter; beyond an end
+    both are the one there."""
+    floor, last = np.floor(coordinates), numbers.shape[d] - 1
+    below, above = (np.clip(place, 0, last).astype(np.int64) for place in (floor, floor + 1))
+    return numbers.take(below, d), numbers.take(above, d), coordinates - floor
 
 
 def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[str, Any]:
@@ -164,7 +168,10 @@ def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[st
 
 
 def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> Enclosure:
-    """Weighted sums, each step rounded, and what they are at other coordinates that FLOAT32 may have."""
+    """Weighted sums, each step rounded, and what they are at other coordinates that FLOAT32 may have.
+
+    Beyond an end an implementation may add up the element there with two weights, or take it as it is.
+    """
     exact = low = high = numbers.astype(np.float64)
     for d, along in enumerate(every):
         exact = _lerp(*between(exact, along.exact, d), d)
@@ -176,12 +183,12 @@ def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> E
     for d, along in enumerate(every):
         sizes = [-1 if axis == d else 1 for axis in range(numbers.ndim)]
         factor = factor * (1.0 + 4.0 * along.error.reshape(sizes))
-        part = evaluation.of((along.exact - np.floor(along.exact)).reshape(sizes))
+        part = evaluation.of((along.anywhere - np.floor(along.anywhere)).reshape(sizes))
         by = (1.0 - part, part)
         terms = [
             (side, weight * by[n] if part.value.any() else weight)
             for corner, weight in terms
-            for n, side in enumerate(_sides(corner, along.exact, d)[: 1 + bool(part.value.any())])
+            for n, side in enumerate(_sides(corner, along.anywhere, d)[: 1 + bool(part.value.any())])
         ]
     total = stack([corner * weight for corner, weight in terms]).sum((0,))[0]
     rest = 2.0**-18 * (high - low) + 8 * UNIT * (np.abs(low) + np.abs(high)) * (high > low)

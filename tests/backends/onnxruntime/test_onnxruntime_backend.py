@@ -100,12 +100,6 @@ DIFFERENCES = (
         np.finfo(np.float32).min,
     ),
     Difference(
-        "UPSAMPLE_2D",
-        {"input": [[[[[-5.5609307289123535]]]]], "output": (1, 1, 1, 3, 1), "scale_size": Size2d(1, 3)}
-        | {"interpolation_mode": 1},
-        [-5.560931205749512] * 3,
-    ),
-    Difference(
         "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
         {"a": [255], "a_scale": np.float32([1e5]), "b": [0], "b_scale": np.float32([1])}
         | {"output_scale": np.float32([1e-6]), "output": (1,)},
@@ -115,9 +109,7 @@ DIFFERENCES = (
 )
 # Of which hardly any case has a form, and which has an example of its own.
 RARE = {"ROI_ALIGN1"}
-# Which weigh elements as UPSAMPLE_2D does.
-RESAMPLING = {"UPSAMPLE_2D", *(f"RESAMPLE{number}" for number in ("", 1, 2, 3))}
-DIFFERING = {each.operator for each in DIFFERENCES} | RESAMPLING
+DIFFERING = {each.operator for each in DIFFERENCES}
 ALIKE = [name for name in mapped_operators() if name not in DIFFERING | RARE]
 
 
