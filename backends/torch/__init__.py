@@ -44,6 +44,8 @@ _T = TypeVar("_T")
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
+# Bytes of the device that a process may keep for what comes next; others judge on the same device.
+MOST_RESERVED = 2**31
 EAGER = "eager PyTorch"
 
 
@@ -139,6 +141,9 @@ class _Torch:
             resources = self._resources(inputs, outputs)
             found = how(self._prepare(desc, resources, inputs, outputs))
             resources.write_back(outputs.values())
+        if self._on_cuda and torch.cuda.memory_reserved(self._device) > MOST_RESERVED:
+            del resources
+            torch.cuda.empty_cache()
         return found
 
     def execute_on_device(self, desc: OperatorDesc, inputs: Tensors, outputs: Tensors) -> None:
