@@ -66,6 +66,7 @@ WRONG_ALIGNMENTS = (2**31 + 16, 3 * 2**30, 2**32 - 16)
 # Elements after which the data of large outputs begin again where results are rounded, so that of few it is computed
 # what is right. It is prime: no address cut to fewer bits leads to the same element of another turn.
 ROUNDED_PERIOD = 4_093
+LEAST_REPEATED = 8 * ROUNDED_PERIOD  # elements of an output from which on that saves work
 SURPLUS = 9  # elements that an overlapping input has more or less than its indices have bytes for
 
 
@@ -222,7 +223,11 @@ class _ScaleCases(NamedTuple):
 
     def _executed(self, name: str, desc: OperatorDesc, data: Recipe, indices: Recipe) -> Case:
         index, seeds, recipes = self.spec.index, count(data.seed), {}
-        is_large = any(slot.tensor.element_count > MOST_BESIDE for slot in outputs(desc))
+        # What regions take out of data does not begin again where the data do, so there repeating saves no work.
+        taken = {pattern for field in self.spec.input_fields for pattern in patterns(self.spec, field)}
+        has_regions = not taken.isdisjoint(values.REGION_PATTERNS)
+        least = MOST_BESIDE if has_regions else LEAST_REPEATED
+        is_large = any(slot.tensor.element_count > least for slot in outputs(desc))
         # A scale tensor's steps round too, and no primitive is named for them.
         is_rounded = self.spec.primitives or any(f.name.endswith("ScaleTensor") for f in self.spec.tensor_fields)
         repeats = is_large and is_rounded

@@ -28,6 +28,7 @@ from dml_conformance.spec.tensor import TensorDesc
 
 # Elements of which it is kept what is right, where inputs repeat, so that it is computed once of each.
 MOST_KEPT = 2**21
+LEAST_TURNS = 8  # that an output is made of, where its inputs' period is short enough for that
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
@@ -80,8 +81,10 @@ class LargeExpectation:
         self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
         self._latest: tuple[Box, Expectation] | None = None  # several boxes may be cut out of what is taken together
         self._axis, _ = split(output.tensor.sizes, self._most())
-        self._turn = period * max(1, self._most() // self._elements(period)) if period else 0
-        self.repeats = bool(period) and self._is_periodic(period)
+        most = min(self._most(), prod(output.tensor.sizes) // LEAST_TURNS)
+        may_repeat = 0 < period < output.tensor.sizes[self._axis]
+        self._turn = period * max(1, most // self._elements(period)) if may_repeat else 0
+        self.repeats = may_repeat and self._is_periodic(period)
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
         """The boxes of at most `PART_ELEMENTS` elements, unless those that are taken together are more, and what is

@@ -288,7 +288,7 @@ def test_an_axis_of_one_element_is_not_taken_together(
     A part has as many turns of 21 elements as it may, in outputs of one element for each channel too.
     """
     monkeypatch.setattr(parts, "PART_ELEMENTS", elements)
-    spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 100, 3, 1), (1, 100, 1, 1)
+    spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 1000, 3, 1), (1, 1000, 1, 1)
     every, each = (TensorDesc.of(DataType.FLOAT32, sizes, (1, 1, 1, 1)) for sizes in (wide, narrow))
     whole, single = (TensorDesc.of(DataType.FLOAT32, sizes) for sizes in (wide, narrow))
     desc = spec.desc(every, every, each, each, each, whole, single, single, 0.5)
@@ -479,3 +479,14 @@ def test_a_large_case_is_executed_once_unless_races_are_hunted(
     backend = ScriptedBackend()
     assert Judge(backend, "mine", repeat=repeat).judge(large_tile(100)).verdict is Verdict.PASS
     assert backend.asked.count("execute") == times
+
+
+def test_a_period_that_an_axis_is_too_short_for_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 12)
+    read, scale, written = (
+        TensorDesc.of(data_type, sizes)
+        for data_type, sizes in ((DataType.INT8, (5, 6)), (DataType.FLOAT32, (5, 1)), (DataType.FLOAT32, (5, 6)))
+    )
+    desc = operator("DEQUANTIZE").desc(read, 1, (scale,), written)
+    case = Case.of(desc, LEVEL, {slot.key: Recipe("random-bits", period=7) for slot in inputs(desc)})
+    assert not expected_with_period(case, 7).repeats

@@ -42,8 +42,10 @@ class OtherNumbers(WrongValues, abstract=True):
         """The results, which are then rounded to the type."""
         if isinstance(found, Formula):
             exact = exactly(found, *map(self.taken, found.arguments))
-        elif isinstance(evaluated := found(DIRECTML), Expectation):  # integers
-            return evaluated.values
+        elif isinstance(evaluated := found(DIRECTML), Expectation):
+            if not data_type.is_float:
+                return evaluated.values
+            exact = evaluated.values.view(NUMBERS[data_type])
         else:
             exact = evaluated.value
         return self.result(exact.astype(NUMBERS[data_type]))
