@@ -118,8 +118,10 @@ class Along(NamedTuple):
     def of(cls, scale: float, of_input: float, of_output: float, size: int, count: int) -> Along:
         to_left = np.arange(count, dtype=np.float64) - of_output
         coordinates, error = to_left / scale - of_input, _error(to_left, scale, of_input)
-        ends = (np.clip(end, 0.0, size - 1.0) for end in (coordinates, coordinates - error, coordinates + error))
-        return cls(*ends, coordinates)
+        exact, least, most = (
+            np.clip(end, 0.0, size - 1.0) for end in (coordinates, coordinates - error, coordinates + error)
+        )
+        return cls(exact, least, most, coordinates)
 
     @property
     def ends(self) -> tuple[Floats, ...]:
