@@ -132,6 +132,11 @@ class Along(NamedTuple):
     def error(self) -> Floats:
         return self.most - self.least
 
+    def parts(self, size: int, is_split: bool) -> Floats:
+        """The weight of the element above; where both elements are the one at an end and that is split, of any part."""
+        found = self.anywhere - np.floor(self.anywhere)
+        return np.where((self.anywhere < 0) | (self.anywhere >= size - 1), 1 / 3, found) if is_split else found
+
 
 def between(numbers: Any, coordinates: Floats, d: int) -> tuple[Any, Any, Floats]:
     """The elements next to coordinates along a dimension, below and above, and the weight of the latter; beyond an end
@@ -172,7 +177,8 @@ def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[st
 def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> Enclosure:
     """Weighted sums, each step rounded, and what they are at other coordinates that FLOAT32 may have.
 
-    Beyond an end an implementation may add up the element there with two weights, or take it as it is.
+    At an end, and beyond it, an implementation may add up the element there with two weights, or take it as it is; of
+    images also along the other dimension than the one in which it interpolates.
     """
     exact = low = high = numbers.astype(np.float64)
     for d, along in enumerate(every):
@@ -181,11 +187,12 @@ def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> E
         low, high = np.minimum.reduce([one for one, _ in ends]), np.maximum.reduce([other for _, other in ends])
     corners, weights = [evaluation.of(numbers)], evaluation.of(np.ones((1,) * numbers.ndim, np.float32))
     factor: Any = 1.0
+    is_split = any((along.anywhere % 1).any() for along in every)
     terms = [(corners[0], weights)]
     for d, along in enumerate(every):
         sizes = [-1 if axis == d else 1 for axis in range(numbers.ndim)]
         factor = factor * (1.0 + 4.0 * along.error.reshape(sizes))
-        part = evaluation.of((along.anywhere - np.floor(along.anywhere)).reshape(sizes))
+        part = evaluation.of(along.parts(numbers.shape[d], is_split and d >= numbers.ndim - 2).reshape(sizes))
         by = (1.0 - part, part)
         terms = [
             (side, weight * by[n] if part.value.any() else weight)
