@@ -44,8 +44,8 @@ _T = TypeVar("_T")
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
-# Bytes of the device that a process may keep for what comes next; others judge on the same device.
-MOST_RESERVED = 2**31
+# Bytes of a case's tensors, after which the device's memory is given back; other processes judge on the same device.
+MOST_RESERVED = 2**28
 EAGER = "eager PyTorch"
 
 
@@ -141,7 +141,7 @@ class _Torch:
             resources = self._resources(inputs, outputs)
             found = how(self._prepare(desc, resources, inputs, outputs))
             resources.write_back(outputs.values())
-        if self._on_cuda and torch.cuda.memory_reserved(self._device) > MOST_RESERVED:
+        if self._on_cuda and sum(each.size for each in (*inputs.values(), *outputs.values())) > MOST_RESERVED:
             del resources
             torch.cuda.empty_cache()
         return found
