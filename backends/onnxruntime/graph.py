@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dml_conformance.backends.onnxruntime.table import Node as Row
+from dml_conformance.backends.onnxruntime.table import NodeRow
 from dml_conformance.spec.descriptor import OperatorDesc, tensor_at
 
 BOOL = "BOOL"
@@ -23,14 +23,14 @@ class NoForm(Exception):
     """A valid descriptor that no nodes of ONNX compute; the message says what of it."""
 
 
-class Value(NamedTuple):
+class FormValue(NamedTuple):
     """What a node reads or writes: its name in the graph, and its element type."""
 
     name: str
     kind: str
 
 
-class Node(NamedTuple):
+class FormNode(NamedTuple):
     """One node of a graph; a name of "" is an input that is left out."""
 
     op_type: str
@@ -40,7 +40,7 @@ class Node(NamedTuple):
     domain: str
 
 
-class Layout(NamedTuple):
+class FormLayout(NamedTuple):
     """How a tensor of the descriptor becomes an array of the graph, or the other way, by moving alone.
 
     Attributes:
@@ -132,7 +132,7 @@ def is_float(kind: str) -> bool:
     return kind.startswith("FLOAT")
 
 
-class Graph:
+class FormGraph:
     """The nodes that compute a descriptor.
 
     Args:
@@ -149,11 +149,11 @@ class Graph:
 
     def __init__(self, desc: OperatorDesc) -> None:
         self.desc = desc
-        self.nodes: list[Node] = []
-        self.inputs: dict[str, Layout] = {}
+        self.nodes: list[FormNode] = []
+        self.inputs: dict[str, FormLayout] = {}
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
         self.kinds: dict[str, str] = {}
-        self.outputs: dict[str, Layout] = {}
+        self.outputs: dict[str, FormLayout] = {}
         self.opset = OPSET
 
     def input(
@@ -163,7 +163,7 @@ class Graph:
         sizes: Sequence[int] | None = None,
         order: Sequence[int] | None = None,
         kinds: frozenset[str] | None = None,
-    ) -> Value:
+    ) -> FormValue:
         """A tensor of the descriptor.
 
         Args:
@@ -173,54 +173,54 @@ class Graph:
             kinds: element types that will do, where the elements are only moved.
         """
         kind = self._kind(key) if kinds is None else moved_as(self._kind(key), kinds)
-        layout = Layout(key, kind, None if order is None else tuple(order), None if sizes is None else tuple(sizes))
+        layout = FormLayout(key, kind, None if order is None else tuple(order), None if sizes is None else tuple(sizes))
         for name, other in self.inputs.items():
             if other == layout:
-                return Value(name, kind)
+                return FormValue(name, kind)
         name = key if key not in self.inputs else f"{key}{len(self.inputs)}"
         self.inputs[name] = layout
-        return Value(name, kind)
+        return FormValue(name, kind)
 
-    def number(self, key: str, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None) -> Value:
+    def number(self, key: str, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None) -> FormValue:
         """A tensor as input of several nodes: FLOAT16 becomes FLOAT32, so that nothing is rounded between them."""
         value = self.input(key, sizes=sizes, order=order)
         return self.cast(value, "FLOAT32") if value.kind == "FLOAT16" else value
 
-    def index(self, key: str, *, sizes: Sequence[int] | None = None) -> Value:
+    def index(self, key: str, *, sizes: Sequence[int] | None = None) -> FormValue:
         """A tensor of indices, as INT64."""
         return self.cast(self.input(key, sizes=sizes), "INT64")
 
-    def mover(self, key: str, op_type: str, kinds: frozenset[str] | None = None, **layout: Any) -> Value:
+    def mover(self, key: str, op_type: str, kinds: frozenset[str] | None = None, **layout: Any) -> FormValue:
         """A tensor whose elements a node is to move, in a type of which the runtime has kernels, or one of `kinds`."""
         kinds = kinds or MOVERS.get(op_type, EVERY)
         value = self.input(key, kinds=kinds, **layout)
         return value if value.kind in kinds else self.cast(value, widened(value.kind, kinds))
 
-    def constant(self, numbers: Any, kind: str = "INT64") -> Value:
+    def constant(self, numbers: Any, kind: str = "INT64") -> FormValue:
         """A tensor of the model."""
         name = f"constant{len(self.constants)}"
         self.kinds[name] = kind
         self.constants[name] = np.asarray(numbers, numpy_type(kind))
-        return Value(name, kind)
+        return FormValue(name, kind)
 
-    def cast(self, value: Value, kind: str) -> Value:
+    def cast(self, value: FormValue, kind: str) -> FormValue:
         """The value in another element type."""
         return value if value.kind == kind else self._add("Cast", (value,), (kind,), {"to": kind}, "")[0]
 
     def node(
-        self, op_type: str, *inputs: Value | None, kind: str | None = None, domain: str = "", **attributes: Any
-    ) -> Value:
+        self, op_type: str, *inputs: FormValue | None, kind: str | None = None, domain: str = "", **attributes: Any
+    ) -> FormValue:
         """The output of a node that has one; see `results`."""
         return self.results(op_type, *inputs, kinds=(kind,), domain=domain, **attributes)[0]
 
     def results(
         self,
         op_type: str,
-        *inputs: Value | None,
+        *inputs: FormValue | None,
         kinds: Sequence[str | None],
         domain: str = "",
         **attributes: Any,
-    ) -> list[Value]:
+    ) -> list[FormValue]:
         """The outputs of a node.
 
         Where the runtime has no kernel for the type of the first input, that and all others of the same type are
@@ -243,13 +243,13 @@ class Graph:
         found = self._add(op_type, brought, [kind or carrier for kind in kinds], attributes, domain)
         return [self.cast(each, kind or first.kind) for each, kind in zip(found, kinds, strict=True)]
 
-    def need(self, row: Row) -> None:
+    def need(self, row: NodeRow) -> None:
         """Have the opset of a row, where it is newer."""
         if not row.domain:
             self.opset = max(self.opset, row.since)
 
     def output(
-        self, key: str, value: Value, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None
+        self, key: str, value: FormValue, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None
     ) -> None:
         """What a tensor of the descriptor becomes: the value, in the type of the tensor.
 
@@ -260,22 +260,22 @@ class Graph:
             order: of the tensor's dimensions in the value.
         """
         kind = self._kind(key)
-        layout = Layout(key, kind, None if order is None else tuple(order), None if sizes is None else tuple(sizes))
+        layout = FormLayout(key, kind, None if order is None else tuple(order), None if sizes is None else tuple(sizes))
         self._put(self.cast(value, kind), layout)
 
     def moved(
-        self, key: str, value: Value, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None
+        self, key: str, value: FormValue, *, sizes: Sequence[int] | None = None, order: Sequence[int] | None = None
     ) -> None:
         """What a tensor of the descriptor becomes, bit for bit: a value that was read as `kinds` of it has."""
         kind = self._kind(key)
         if numpy_type(value.kind).itemsize != numpy_type(kind).itemsize:
             value = self.cast(value, BITS[numpy_type(kind).itemsize][0])
-        layout = Layout(
+        layout = FormLayout(
             key, value.kind, None if order is None else tuple(order), None if sizes is None else tuple(sizes)
         )
         self._put(value, layout)
 
-    def _put(self, value: Value, layout: Layout) -> None:
+    def _put(self, value: FormValue, layout: FormLayout) -> None:
         if value.name in self.inputs or value.name in self.constants or value.name in self.outputs:
             value = self._add("Identity", (value,), (value.kind,), {}, "")[0]
         self.outputs[value.name] = layout
@@ -288,16 +288,16 @@ class Graph:
     def _add(
         self,
         op_type: str,
-        inputs: Sequence[Value | None],
+        inputs: Sequence[FormValue | None],
         kinds: Sequence[str],
         attributes: Mapping[str, Any],
         domain: str,
-    ) -> list[Value]:
+    ) -> list[FormValue]:
         given = [each.name if each else "" for each in inputs]
         while given and not given[-1]:
             given.pop()
-        found = [Value(f"value{len(self.nodes)}_{n}", kind) for n, kind in enumerate(kinds)]
-        self.nodes.append(Node(op_type, tuple(given), tuple(each.name for each in found), attributes, domain))
+        found = [FormValue(f"value{len(self.nodes)}_{n}", kind) for n, kind in enumerate(kinds)]
+        self.nodes.append(FormNode(op_type, tuple(given), tuple(each.name for each in found), attributes, domain))
         return found
 
     @staticmethod

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.backends.base import Binding
-from dml_conformance.backends.onnxruntime.graph import Layout, numpy_type
+from dml_conformance.backends.onnxruntime.graph import FormLayout, numpy_type
 from dml_conformance.spec import nibbles
 from dml_conformance.spec.tensor import TensorDesc
 
 Array = np.ndarray[Any, Any]
 
 
-def read(binding: Binding, tensor: TensorDesc, layout: Layout) -> Array:
+def read(binding: Binding, tensor: TensorDesc, layout: FormLayout) -> Array:
     """A copy of a bound tensor in a layout, packed."""
     if tensor.data_type.shares_bytes:
         elements = nibbles.elements(binding.view, tensor)
@@ -27,7 +27,7 @@ def read(binding: Binding, tensor: TensorDesc, layout: Layout) -> Array:
     return array if layout.sizes is None else array.reshape(layout.sizes)
 
 
-def write(binding: Binding, tensor: TensorDesc, layout: Layout, array: Array) -> None:
+def write(binding: Binding, tensor: TensorDesc, layout: FormLayout, array: Array) -> None:
     """Put an array in a layout into a bound tensor.
 
     Raises:

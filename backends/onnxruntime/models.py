@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from dml_conformance.backends.onnxruntime.graph import BOOL, Graph
+from dml_conformance.backends.onnxruntime.graph import BOOL, FormGraph
 from dml_conformance.backends.onnxruntime.table import MICROSOFT
 
 IR_VERSION = 10  # the newest that ONNX Runtime 1.20 reads
@@ -28,7 +28,7 @@ ELEMENTS = {
 }
 
 
-def model_of(graph: Graph) -> onnx.ModelProto:
+def model_of(graph: FormGraph) -> onnx.ModelProto:
     """The model of a graph; its tensors have no sizes, so that it takes any."""
     nodes = [
         helper.make_node(
@@ -52,7 +52,7 @@ def model_of(graph: Graph) -> onnx.ModelProto:
     return helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dml-conformance")
 
 
-def large_constants(graph: Graph) -> dict[str, Any]:
+def large_constants(graph: FormGraph) -> dict[str, Any]:
     """The constants that are fed as inputs are, by name."""
     return {name: array for name, array in graph.constants.items() if array.size > MOST_ELEMENTS}
 
@@ -85,7 +85,7 @@ class Sessions:
         """How many are kept."""
         return len(self._kept)
 
-    def run(self, graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, graph: FormGraph, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs of a graph by name.
 
         Raises:

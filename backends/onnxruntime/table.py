@@ -18,7 +18,7 @@ MICROSOFT = "com.microsoft"
 Source = str | tuple[str, ...] | tuple[str, Mapping[str, Any]]
 
 
-class Node(NamedTuple):
+class NodeRow(NamedTuple):
     """One node of ONNX that does what an operator of DirectML does.
 
     Fields of a descriptor are named by their Python attributes, `input_tensor`; enumerators without prefix.
@@ -166,18 +166,18 @@ REDUCTIONS = (
     ("SUM_SQUARE", "ReduceSumSquare", 18),
 )
 
-NODES: tuple[Node, ...] = (
-    *(Node(f"ELEMENT_WISE_{name}", node, since, neutral=SCALE_BIAS) for name, node, since in UNARY),
-    *(Node(f"ELEMENT_WISE_{name}", node, since) for name, node, since in UNARY_WITHOUT_SCALE),
-    *(Node(f"ELEMENT_WISE_{name}", node, since, AB, constants=constants) for name, node, since, constants in BINARY),
-    Node("ELEMENT_WISE_ADD1", "Add", 13, AB, neutral=FUSED),
-    Node("ELEMENT_WISE_CLIP", "Clip", 13, ("input_tensor", "min", "max"), neutral=SCALE_BIAS),
-    Node("ELEMENT_WISE_CLIP1", "Clip", 13, ("input_tensor", "min", "max"), neutral=SCALE_BIAS),
-    Node("ELEMENT_WISE_POW", "Pow", 13, ("input_tensor", "exponent_tensor"), neutral=SCALE_BIAS),
-    Node("ELEMENT_WISE_CONSTANT_POW", "Pow", 13, ("input_tensor", "exponent"), neutral=SCALE_BIAS),
-    Node("ELEMENT_WISE_ROUND", "Round", 11, given={"rounding_mode": "HALVES_TO_NEAREST_EVEN"}),
+NODES: tuple[NodeRow, ...] = (
+    *(NodeRow(f"ELEMENT_WISE_{name}", node, since, neutral=SCALE_BIAS) for name, node, since in UNARY),
+    *(NodeRow(f"ELEMENT_WISE_{name}", node, since) for name, node, since in UNARY_WITHOUT_SCALE),
+    *(NodeRow(f"ELEMENT_WISE_{name}", node, since, AB, constants=constants) for name, node, since, constants in BINARY),
+    NodeRow("ELEMENT_WISE_ADD1", "Add", 13, AB, neutral=FUSED),
+    NodeRow("ELEMENT_WISE_CLIP", "Clip", 13, ("input_tensor", "min", "max"), neutral=SCALE_BIAS),
+    NodeRow("ELEMENT_WISE_CLIP1", "Clip", 13, ("input_tensor", "min", "max"), neutral=SCALE_BIAS),
+    NodeRow("ELEMENT_WISE_POW", "Pow", 13, ("input_tensor", "exponent_tensor"), neutral=SCALE_BIAS),
+    NodeRow("ELEMENT_WISE_CONSTANT_POW", "Pow", 13, ("input_tensor", "exponent"), neutral=SCALE_BIAS),
+    NodeRow("ELEMENT_WISE_ROUND", "Round", 11, given={"rounding_mode": "HALVES_TO_NEAREST_EVEN"}),
     *(
-        Node(
+        NodeRow(
             "ELEMENT_WISE_IS_INFINITY",
             "IsInf",
             20,
@@ -186,30 +186,32 @@ NODES: tuple[Node, ...] = (
         )
         for mode, negative, positive in (("EITHER", 1, 1), ("POSITIVE", 0, 1), ("NEGATIVE", 1, 0))
     ),
-    Node("ELEMENT_WISE_IF", "Where", 16, ("condition_tensor", *AB)),
+    NodeRow("ELEMENT_WISE_IF", "Where", 16, ("condition_tensor", *AB)),
     *(
-        Node(f"ACTIVATION_{name}", node, since, attributes=attributes, constants=constants)
+        NodeRow(f"ACTIVATION_{name}", node, since, attributes=attributes, constants=constants)
         for name, node, since, attributes, constants in ACTIVATIONS
     ),
-    Node("ACTIVATION_SOFTPLUS", "Softplus", 1, given={"steepness": 1.0}),
-    Node("ACTIVATION_PARAMETERIZED_RELU", "PRelu", 16, ("input_tensor", "slope_tensor")),
-    Node("ACTIVATION_SWISH", "Swish", 24, attributes={"alpha": "sigmoid_input_scale"}),
-    Node("ACTIVATION_HARD_SWISH", "HardSwish", 14, given={"alpha": 1 / 6, "beta": 0.5}),
+    NodeRow("ACTIVATION_SOFTPLUS", "Softplus", 1, given={"steepness": 1.0}),
+    NodeRow("ACTIVATION_PARAMETERIZED_RELU", "PRelu", 16, ("input_tensor", "slope_tensor")),
+    NodeRow("ACTIVATION_SWISH", "Swish", 24, attributes={"alpha": "sigmoid_input_scale"}),
+    NodeRow("ACTIVATION_HARD_SWISH", "HardSwish", 14, given={"alpha": 1 / 6, "beta": 0.5}),
     *(
-        Node(f"ACTIVATION_{name}1", node, 13, attributes={"axis": "axes"})
+        NodeRow(f"ACTIVATION_{name}1", node, 13, attributes={"axis": "axes"})
         for name, node in (("SOFTMAX", "Softmax"), ("LOG_SOFTMAX", "LogSoftmax"), ("HARDMAX", "Hardmax"))
     ),
     *(
-        Node(f"ACTIVATION_{name}", node, 13, constants={"axis": -1})
+        NodeRow(f"ACTIVATION_{name}", node, 13, constants={"axis": -1})
         for name, node in (("SOFTMAX", "Softmax"), ("LOG_SOFTMAX", "LogSoftmax"), ("HARDMAX", "Hardmax"))
     ),
-    Node("CAST", "Cast", 13),
+    NodeRow("CAST", "Cast", 13),
     *(
-        Node("REDUCE", node, since, ("input_tensor", "axes"), constants={"keepdims": 1}, given={"function": function})
+        NodeRow(
+            "REDUCE", node, since, ("input_tensor", "axes"), constants={"keepdims": 1}, given={"function": function}
+        )
         for function, node, since in REDUCTIONS
     ),
     *(
-        Node(
+        NodeRow(
             name,
             node,
             13,
@@ -219,7 +221,7 @@ NODES: tuple[Node, ...] = (
         for name, node in (("ARGMIN", "ArgMin"), ("ARGMAX", "ArgMax"))
     ),
     *(
-        Node(
+        NodeRow(
             "REDUCE",
             node,
             13,
@@ -230,7 +232,7 @@ NODES: tuple[Node, ...] = (
         for function, node in (("ARGMIN", "ArgMin"), ("ARGMAX", "ArgMax"))
     ),
     *(
-        Node(
+        NodeRow(
             name,
             "TopK",
             11,
@@ -244,49 +246,49 @@ NODES: tuple[Node, ...] = (
             ("TOP_K1", {"largest": ("axis_direction", {"INCREASING": 0, "DECREASING": 1})}, {}),
         )
     ),
-    Node(
+    NodeRow(
         "CUMULATIVE_SUMMATION",
         "CumSum",
         14,
         ("input_tensor", "axis"),
         attributes={"reverse": "axis_direction", "exclusive": "has_exclusive_sum"},
     ),
-    Node(
+    NodeRow(
         "CUMULATIVE_PRODUCT",
         "CumProd",
         26,
         ("input_tensor", "axis"),
         attributes={"reverse": "axis_direction", "exclusive": "has_exclusive_product"},
     ),
-    Node("GATHER", "Gather", 13, GATHERED, attributes={"axis": "axis"}),
-    Node("GATHER_ELEMENTS", "GatherElements", 13, GATHERED, attributes={"axis": "axis"}),
-    Node("GATHER_ND", "GatherND", 13, GATHERED, constants={"batch_dims": 0}),
-    Node("GATHER_ND1", "GatherND", 13, GATHERED, attributes={"batch_dims": "batch_dimension_count"}),
-    Node("SCATTER", "ScatterElements", 18, SCATTERED, attributes={"axis": "axis"}, constants={"reduction": "none"}),
-    Node("SCATTER_ND", "ScatterND", 18, SCATTERED, constants={"reduction": "none"}),
-    Node("TILE", "Tile", 13, ("input_tensor", "repeats")),
-    Node("SPLIT", "Split", 18, outputs=("output_tensors",), attributes={"axis": "axis"}),
-    Node("JOIN", "Concat", 13, ("input_tensors",), attributes={"axis": "axis"}),
-    Node(
+    NodeRow("GATHER", "Gather", 13, GATHERED, attributes={"axis": "axis"}),
+    NodeRow("GATHER_ELEMENTS", "GatherElements", 13, GATHERED, attributes={"axis": "axis"}),
+    NodeRow("GATHER_ND", "GatherND", 13, GATHERED, constants={"batch_dims": 0}),
+    NodeRow("GATHER_ND1", "GatherND", 13, GATHERED, attributes={"batch_dims": "batch_dimension_count"}),
+    NodeRow("SCATTER", "ScatterElements", 18, SCATTERED, attributes={"axis": "axis"}, constants={"reduction": "none"}),
+    NodeRow("SCATTER_ND", "ScatterND", 18, SCATTERED, constants={"reduction": "none"}),
+    NodeRow("TILE", "Tile", 13, ("input_tensor", "repeats")),
+    NodeRow("SPLIT", "Split", 18, outputs=("output_tensors",), attributes={"axis": "axis"}),
+    NodeRow("JOIN", "Concat", 13, ("input_tensors",), attributes={"axis": "axis"}),
+    NodeRow(
         "REVERSE_SUBSEQUENCES",
         "ReverseSequence",
         10,
         ("input_tensor", "sequence_lengths_tensor"),
         attributes={"time_axis": "axis"},
     ),
-    Node("DEPTH_TO_SPACE", "DepthToSpace", 13, attributes={"blocksize": "block_size"}, constants={"mode": "DCR"}),
-    Node("DEPTH_TO_SPACE1", "DepthToSpace", 13, attributes={"blocksize": "block_size", "mode": ORDER}),
-    Node("SPACE_TO_DEPTH", "SpaceToDepth", 13, attributes={"blocksize": "block_size"}),
-    Node(
+    NodeRow("DEPTH_TO_SPACE", "DepthToSpace", 13, attributes={"blocksize": "block_size"}, constants={"mode": "DCR"}),
+    NodeRow("DEPTH_TO_SPACE1", "DepthToSpace", 13, attributes={"blocksize": "block_size", "mode": ORDER}),
+    NodeRow("SPACE_TO_DEPTH", "SpaceToDepth", 13, attributes={"blocksize": "block_size"}),
+    NodeRow(
         "SPACE_TO_DEPTH1",
         "SpaceToDepth",
         13,
         attributes={"blocksize": "block_size"},
         given={"order": "DEPTH_COLUMN_ROW"},
     ),
-    Node("ONE_HOT", "OneHot", 11, ("indices_tensor", "", "values_tensor"), attributes={"axis": "axis"}),
+    NodeRow("ONE_HOT", "OneHot", 11, ("indices_tensor", "", "values_tensor"), attributes={"axis": "axis"}),
     *(
-        Node(
+        NodeRow(
             name,
             "Pad",
             18,
@@ -300,23 +302,23 @@ NODES: tuple[Node, ...] = (
         )
         for name in ("PADDING", "PADDING1")
     ),
-    Node("NONZERO_COORDINATES", "NonZero", 13, outputs=("output_coordinates_tensor",)),
-    Node("MAX_POOLING", "MaxPool", 12, attributes=WINDOWS),
-    Node("MAX_POOLING1", "MaxPool", 12, outputs=("output_tensor", "output_indices_tensor"), attributes=WINDOWS),
-    Node("MAX_POOLING2", "MaxPool", 12, outputs=("output_tensor", "output_indices_tensor"), attributes=DILATED),
-    Node("MAX_UNPOOLING", "MaxUnpool", 11, GATHERED),
-    Node("AVERAGE_POOLING", "AveragePool", 19, attributes={**WINDOWS, "count_include_pad": "include_padding"}),
-    Node("AVERAGE_POOLING1", "AveragePool", 19, attributes={**DILATED, "count_include_pad": "include_padding"}),
-    Node("LP_POOLING", "LpPool", 18, attributes={**WINDOWS, "p": "p"}),
-    Node("LP_POOLING1", "LpPool", 18, attributes={**DILATED, "p": "p"}),
-    Node(
+    NodeRow("NONZERO_COORDINATES", "NonZero", 13, outputs=("output_coordinates_tensor",)),
+    NodeRow("MAX_POOLING", "MaxPool", 12, attributes=WINDOWS),
+    NodeRow("MAX_POOLING1", "MaxPool", 12, outputs=("output_tensor", "output_indices_tensor"), attributes=WINDOWS),
+    NodeRow("MAX_POOLING2", "MaxPool", 12, outputs=("output_tensor", "output_indices_tensor"), attributes=DILATED),
+    NodeRow("MAX_UNPOOLING", "MaxUnpool", 11, GATHERED),
+    NodeRow("AVERAGE_POOLING", "AveragePool", 19, attributes={**WINDOWS, "count_include_pad": "include_padding"}),
+    NodeRow("AVERAGE_POOLING1", "AveragePool", 19, attributes={**DILATED, "count_include_pad": "include_padding"}),
+    NodeRow("LP_POOLING", "LpPool", 18, attributes={**WINDOWS, "p": "p"}),
+    NodeRow("LP_POOLING1", "LpPool", 18, attributes={**DILATED, "p": "p"}),
+    NodeRow(
         "ROI_POOLING",
         "MaxRoiPool",
         1,
         ("input_tensor", "roi_tensor"),
         attributes={"pooled_shape": "pooled_size", "spatial_scale": "spatial_scale"},
     ),
-    Node(
+    NodeRow(
         "QUANTIZED_LINEAR_AVERAGE_POOLING",
         "QLinearAveragePool",
         1,
@@ -324,7 +326,7 @@ NODES: tuple[Node, ...] = (
         attributes={**WINDOWS, "count_include_pad": "include_padding"},
         domain=MICROSOFT,
     ),
-    Node(
+    NodeRow(
         "CONVOLUTION",
         "Conv",
         11,
@@ -333,7 +335,7 @@ NODES: tuple[Node, ...] = (
         given={"mode": "CROSS_CORRELATION", "direction": "FORWARD"},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "CONVOLUTION",
         "ConvTranspose",
         11,
@@ -342,14 +344,14 @@ NODES: tuple[Node, ...] = (
         given={"mode": "CROSS_CORRELATION", "direction": "BACKWARD"},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "CONVOLUTION_INTEGER",
         "ConvInteger",
         10,
         ("input_tensor", "filter_tensor", "input_zero_point_tensor", "filter_zero_point_tensor"),
         attributes=FILTERED,
     ),
-    Node(
+    NodeRow(
         "QUANTIZED_LINEAR_CONVOLUTION",
         "QLinearConv",
         10,
@@ -365,7 +367,7 @@ NODES: tuple[Node, ...] = (
         ),
         attributes=FILTERED,
     ),
-    Node(
+    NodeRow(
         "GEMM",
         "Gemm",
         13,
@@ -373,7 +375,7 @@ NODES: tuple[Node, ...] = (
         attributes={"transA": "trans_a", "transB": "trans_b", "alpha": "alpha", "beta": "beta"},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "GEMM",
         "MatMul",
         13,
@@ -381,21 +383,21 @@ NODES: tuple[Node, ...] = (
         given={"trans_a": "NONE", "trans_b": "NONE", "alpha": 1.0, "c_tensor": None},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "MATRIX_MULTIPLY_INTEGER",
         "MatMulInteger",
         10,
         (*AB, "a_zero_point_tensor", "b_zero_point_tensor"),
     ),
-    Node("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "QLinearMatMul", 10, (*QUANTIZED_A, *QUANTIZED_B, *QUANTIZED_OUTPUT)),
-    Node(
+    NodeRow("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "QLinearMatMul", 10, (*QUANTIZED_A, *QUANTIZED_B, *QUANTIZED_OUTPUT)),
+    NodeRow(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
         "MatMulIntegerToFloat",
         1,
         (*AB, "a_scale_tensor", "b_scale_tensor", "a_zero_point_tensor", "b_zero_point_tensor", "bias_tensor"),
         domain=MICROSOFT,
     ),
-    Node(
+    NodeRow(
         "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
         "QLinearAdd",
         1,
@@ -403,18 +405,18 @@ NODES: tuple[Node, ...] = (
         domain=MICROSOFT,
     ),
     *(
-        Node(f"ELEMENT_WISE_{name}", node, 19, ("input_tensor", "scale_tensor", "zero_point_tensor"))
+        NodeRow(f"ELEMENT_WISE_{name}", node, 19, ("input_tensor", "scale_tensor", "zero_point_tensor"))
         for name, node in (("QUANTIZE_LINEAR", "QuantizeLinear"), ("DEQUANTIZE_LINEAR", "DequantizeLinear"))
     ),
-    Node("QUANTIZE", "QuantizeLinear", 21, ("input_tensor", "quantization_tensors")),
-    Node("DEQUANTIZE", "DequantizeLinear", 21, ("input_tensor", "quantization_tensors")),
-    Node(
+    NodeRow("QUANTIZE", "QuantizeLinear", 21, ("input_tensor", "quantization_tensors")),
+    NodeRow("DEQUANTIZE", "DequantizeLinear", 21, ("input_tensor", "quantization_tensors")),
+    NodeRow(
         "DYNAMIC_QUANTIZE_LINEAR",
         "DynamicQuantizeLinear",
         11,
         outputs=("output_tensor", "output_scale_tensor", "output_zero_point_tensor"),
     ),
-    Node(
+    NodeRow(
         "BATCH_NORMALIZATION",
         "BatchNormalization",
         15,
@@ -423,7 +425,7 @@ NODES: tuple[Node, ...] = (
         constants={"training_mode": 0},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "BATCH_NORMALIZATION_TRAINING",
         "BatchNormalization",
         15,
@@ -433,7 +435,7 @@ NODES: tuple[Node, ...] = (
         {"training_mode": 1, "momentum": 0.0},
         neutral={**FUSED, "fused_add_tensor": None},
     ),
-    Node(
+    NodeRow(
         "MEAN_VARIANCE_NORMALIZATION",
         "InstanceNormalization",
         6,
@@ -442,7 +444,7 @@ NODES: tuple[Node, ...] = (
         given={"cross_channel": False, "normalize_variance": True},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "MEAN_VARIANCE_NORMALIZATION1",
         "MeanVarianceNormalization",
         13,
@@ -450,7 +452,7 @@ NODES: tuple[Node, ...] = (
         given={"normalize_variance": True, "epsilon": 1e-9},
         neutral={**FUSED, "scale_tensor": None, "bias_tensor": None},
     ),
-    Node(
+    NodeRow(
         "MEAN_VARIANCE_NORMALIZATION2",
         "LayerNormalization",
         17,
@@ -459,21 +461,21 @@ NODES: tuple[Node, ...] = (
         given={"use_mean": True, "use_variance": True},
         neutral=FUSED,
     ),
-    Node(
+    NodeRow(
         "LOCAL_RESPONSE_NORMALIZATION",
         "LRN",
         13,
         attributes={"size": "local_size", "alpha": "alpha", "beta": "beta", "bias": "bias"},
         given={"cross_channel": True},
     ),
-    Node(
+    NodeRow(
         "LP_NORMALIZATION",
         "LpNormalization",
         22,
         attributes={"axis": "axis", "p": "p"},
         neutral={"epsilon": 0.0},
     ),
-    Node(
+    NodeRow(
         "RNN",
         "RNN",
         14,
@@ -481,7 +483,7 @@ NODES: tuple[Node, ...] = (
         SEQUENCE,
         DIRECTION,
     ),
-    Node(
+    NodeRow(
         "GRU",
         "GRU",
         14,
@@ -489,7 +491,7 @@ NODES: tuple[Node, ...] = (
         SEQUENCE,
         {**DIRECTION, "linear_before_reset": "linear_before_reset"},
     ),
-    Node(
+    NodeRow(
         "LSTM",
         "LSTM",
         14,
@@ -498,7 +500,7 @@ NODES: tuple[Node, ...] = (
         {**DIRECTION, "clip": "clip_threshold", "input_forget": "couple_input_forget"},
     ),
     *(
-        Node(
+        NodeRow(
             name,
             "RoiAlign",
             16,
@@ -517,7 +519,7 @@ NODES: tuple[Node, ...] = (
         )
     ),
     *(
-        Node(
+        NodeRow(
             name,
             "Resize",
             18,
@@ -549,12 +551,12 @@ NODES: tuple[Node, ...] = (
 
 
 @cache
-def nodes_of(operator: str) -> tuple[Node, ...]:
+def nodes_of(operator: str) -> tuple[NodeRow, ...]:
     """The rows about an operator of DirectML."""
     return tuple(node for node in NODES if node.operator == operator)
 
 
 @cache
-def operators_of(op_type: str, domain: str = "") -> tuple[Node, ...]:
+def operators_of(op_type: str, domain: str = "") -> tuple[NodeRow, ...]:
     """The rows about a node of ONNX."""
     return tuple(node for node in NODES if (node.op_type, node.domain) == (op_type, domain))

@@ -17,7 +17,7 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation
 from dml_conformance.backends.reference.layout import bits
-from dml_conformance.conformance.exchange.onnx.layers import Layers, Step
+from dml_conformance.conformance.exchange.onnx.layers import Layers, LayerStep
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import inputs, outputs
@@ -54,7 +54,9 @@ class Carried(NamedTuple):
         return value, low, high
 
 
-def chained(layers: Layers, given: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[tuple[Step, str, Carried]]:
+def chained(
+    layers: Layers, given: Mapping[str, Any], known: Mapping[str, Any]
+) -> Iterator[tuple[LayerStep, str, Carried]]:
     """Execute a network step by step; gives each value that comes of a step with what it may be.
 
     Args:
@@ -70,7 +72,7 @@ def chained(layers: Layers, given: Mapping[str, Any], known: Mapping[str, Any]) 
             yield step, name, found
 
 
-def _executed(step: Step, case: Case, read: Mapping[str, Carried]) -> dict[str, Carried]:
+def _executed(step: LayerStep, case: Case, read: Mapping[str, Carried]) -> dict[str, Carried]:
     """What a step leaves in each value that it writes."""
     desc, slots = case.desc, {slot.key: slot.tensor for slot in inputs(case.desc)}
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding
 from dml_conformance.backends.reference import expected_output
-from dml_conformance.conformance.exchange.onnx.layers import Layers, Step
+from dml_conformance.conformance.exchange.onnx.layers import Layers, LayerStep
 from dml_conformance.conformance.judge.memory import elements_at
 from dml_conformance.spec.operator import OperatorDesc, outputs, tensor_at
 
@@ -39,7 +39,7 @@ class Chain:
         """What a value holds."""
         return self._memory[self._aliases.get(name, name)]
 
-    def _execute(self, step: Step, desc: OperatorDesc) -> None:
+    def _execute(self, step: LayerStep, desc: OperatorDesc) -> None:
         bound = {}
         for slot, value in step.inputs:
             tensor = tensor_at(desc, slot)

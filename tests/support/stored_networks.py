@@ -9,13 +9,13 @@ import zstandard
 from small_networks import SMALL
 
 from dml_conformance.conformance.exchange.networks import stored
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 from dml_conformance.conformance.exchange.networks.make import network_lines
 
 
-def tiny() -> tuple[Graph, list[str]]:
+def tiny() -> tuple[NetworkGraph, list[str]]:
     """A network of three layers, two of which are the same."""
-    graph = Graph("tiny", "fp32")
+    graph = NetworkGraph("tiny", "fp32")
     x = graph.input("x", (1, 2, 3, 4))
     with graph.scope("block"):
         x = graph.node("Relu", graph.node("Relu", x, name="relu1"), name="relu2")
@@ -23,16 +23,16 @@ def tiny() -> tuple[Graph, list[str]]:
     return graph, [x]
 
 
-def partly_unknown() -> tuple[Graph, list[str]]:
+def partly_unknown() -> tuple[NetworkGraph, list[str]]:
     """A network with a node that DirectML has no operator for."""
-    graph = Graph("partly", "fp32")
+    graph = NetworkGraph("partly", "fp32")
     x = graph.node("Relu", graph.input("x", (1, 2, 3, 4)), name="relu")
     return graph, [graph.node("Det", graph.node("Reshape", x, graph.integers(6, 2, 2)), name="det")]
 
 
-def late() -> tuple[Graph, list[str]]:
+def late() -> tuple[NetworkGraph, list[str]]:
     """A network of an operator that came with level 6_2."""
-    graph = Graph("late", "fp32")
+    graph = NetworkGraph("late", "fp32")
     return graph, [graph.node("HardSwish", graph.input("x", (1, 2, 3, 4)), name="swish")]
 
 

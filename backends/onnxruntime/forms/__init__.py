@@ -16,11 +16,11 @@ from functools import cache
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import has_plain_row, plain
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm
+from dml_conformance.backends.onnxruntime.graph import FormGraph, NoForm
 from dml_conformance.backends.onnxruntime.table import NODES
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes
 
-Form = Callable[[Graph, Any], None]
+Form = Callable[[FormGraph, Any], None]
 
 
 # The operators that have none, and why.
@@ -47,7 +47,7 @@ def mapped_operators() -> tuple[str, ...]:
     return tuple(name for name in descriptor_classes() if name in own_forms() or name in rows)
 
 
-def form_of(desc: OperatorDesc) -> Graph:
+def form_of(desc: OperatorDesc) -> FormGraph:
     """The nodes that compute a descriptor.
 
     Args:
@@ -56,7 +56,7 @@ def form_of(desc: OperatorDesc) -> Graph:
     Raises:
         NoForm: there are none; the message says what has none.
     """
-    graph = Graph(desc)
+    graph = FormGraph(desc)
     form = own_forms().get(desc.operator, plain)
     form(graph, desc)
     return graph

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 from dml_conformance.backends.onnxruntime.table import nodes_of
 
-Function = Callable[[Graph, Any, Value], Value]
+Function = Callable[[FormGraph, Any, FormValue], FormValue]
 
 
-def activated(graph: Graph, x: Value, activation: Any) -> Value:
+def activated(graph: FormGraph, x: FormValue, activation: Any) -> FormValue:
     """An activation of a value, or that itself where there is none.
 
     Raises:
@@ -37,41 +37,41 @@ def activated(graph: Graph, x: Value, activation: Any) -> Value:
     return graph.node(rows[0].op_type, x, **attributes_of(activation, rows[0]))
 
 
-def logistic(graph: Graph, x: Value) -> Value:
+def logistic(graph: FormGraph, x: FormValue) -> FormValue:
     """1 / (1 + exp(-x)): the runtime's Sigmoid is less accurate than what it is used in has to be."""
     one = graph.constant(1, x.kind)
     return graph.node("Div", one, graph.node("Add", graph.node("Exp", graph.node("Neg", x)), one))
 
 
-def _linear(graph: Graph, desc: Any, x: Value) -> Value:
+def _linear(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     return graph.node(
         "Add", graph.node("Mul", x, graph.constant(desc.alpha, x.kind)), graph.constant(desc.beta, x.kind)
     )
 
 
-def _scaled_tanh(graph: Graph, desc: Any, x: Value) -> Value:
+def _scaled_tanh(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     inner = graph.node("Tanh", graph.node("Mul", x, graph.constant(desc.beta, x.kind)))
     return graph.node("Mul", inner, graph.constant(desc.alpha, x.kind))
 
 
-def _parametric_softplus(graph: Graph, desc: Any, x: Value) -> Value:
+def _parametric_softplus(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     inner = graph.node("Softplus", graph.node("Mul", x, graph.constant(desc.beta, x.kind)))
     return graph.node("Mul", inner, graph.constant(desc.alpha, x.kind))
 
 
-def _softplus(graph: Graph, desc: Any, x: Value) -> Value:
+def _softplus(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     if desc.steepness == 1:
         return graph.node("Softplus", x)
     steepness = graph.constant(desc.steepness, x.kind)
     return graph.node("Div", graph.node("Softplus", graph.node("Mul", x, steepness)), steepness)
 
 
-def _swish(graph: Graph, desc: Any, x: Value) -> Value:
+def _swish(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     inner = graph.node("Mul", x, graph.constant(desc.sigmoid_input_scale, x.kind))
     return graph.node("Mul", x, logistic(graph, inner))
 
 
-def _hard_swish(graph: Graph, desc: Any, x: Value) -> Value:
+def _hard_swish(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     return graph.node("Mul", x, graph.node("HardSigmoid", x, alpha=desc.alpha, beta=desc.beta))
 
 

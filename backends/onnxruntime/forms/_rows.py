@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dml_conformance.backends.onnxruntime.graph import BOOL, Graph, NoForm, Value
-from dml_conformance.backends.onnxruntime.table import Node, Source, nodes_of
+from dml_conformance.backends.onnxruntime.graph import BOOL, FormGraph, FormValue, NoForm
+from dml_conformance.backends.onnxruntime.table import NodeRow, Source, nodes_of
 from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.field_kinds import EnumKind
 
@@ -25,11 +25,11 @@ def has_plain_row(operator: str) -> bool:
     return any(_is_plain(row) for row in nodes_of(operator))
 
 
-def _is_plain(row: Node) -> bool:
+def _is_plain(row: NodeRow) -> bool:
     return all(isinstance(name, str) and name.endswith("_tensor") for name in row.inputs)
 
 
-def row_of(desc: OperatorDesc) -> Node:
+def row_of(desc: OperatorDesc) -> NodeRow:
     """The row that a descriptor is a case of.
 
     Args:
@@ -46,13 +46,13 @@ def row_of(desc: OperatorDesc) -> Node:
     raise NoForm(f"{desc.operator} with {shown}" if rows else desc.operator)
 
 
-def attributes_of(desc: OperatorDesc, row: Node) -> dict[str, Any]:
+def attributes_of(desc: OperatorDesc, row: NodeRow) -> dict[str, Any]:
     """The attributes of the node."""
     found = {name: _made(desc, row, name, source) for name, source in row.attributes.items()}
     return found | {name: value for name, value in row.constants.items() if value is not None}
 
 
-def plain(graph: Graph, desc: OperatorDesc) -> None:
+def plain(graph: FormGraph, desc: OperatorDesc) -> None:
     """One node that reads tensors as they are, and whose first output is the only one."""
     row = row_of(desc)
     for field, value in row.neutral.items():
@@ -64,7 +64,7 @@ def plain(graph: Graph, desc: OperatorDesc) -> None:
     graph.output(row.outputs[0], node(graph, desc, row, *inputs))
 
 
-def read(graph: Graph, desc: OperatorDesc, field: str, row: Node) -> Value | None:
+def read(graph: FormGraph, desc: OperatorDesc, field: str, row: NodeRow) -> FormValue | None:
     """A tensor as the node takes it; None where the descriptor has none."""
     if getattr(desc, field) is None:
         return None
@@ -72,14 +72,14 @@ def read(graph: Graph, desc: OperatorDesc, field: str, row: Node) -> Value | Non
     return graph.cast(value, BOOL) if row.op_type in LOGICAL else value
 
 
-def node(graph: Graph, desc: OperatorDesc, row: Node, *inputs: Value | None, **attributes: Any) -> Value:
+def node(graph: FormGraph, desc: OperatorDesc, row: NodeRow, *inputs: FormValue | None, **attributes: Any) -> FormValue:
     """The node of a row, in its attributes or others."""
     graph.need(row)
     given = {**attributes_of(desc, row), **attributes}
     return graph.node(row.op_type, *inputs, kind=RESULTS.get(row.op_type), domain=row.domain, **given)
 
 
-def _made(desc: OperatorDesc, row: Node, name: str, source: Source) -> Any:
+def _made(desc: OperatorDesc, row: NodeRow, name: str, source: Source) -> Any:
     if isinstance(source, str):
         return _plain(getattr(desc, source))
     if isinstance(source[1], str):

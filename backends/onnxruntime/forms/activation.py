@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._fused import FUNCTIONS, activated
-from dml_conformance.backends.onnxruntime.graph import Graph, is_float
+from dml_conformance.backends.onnxruntime.graph import FormGraph, is_float
 from dml_conformance.backends.onnxruntime.table import ACTIVATIONS
 
 
-def activation(graph: Graph, desc: Any) -> None:
+def activation(graph: FormGraph, desc: Any) -> None:
     """One node in the tensors' type, several in FLOAT32."""
     is_one = desc.operator not in FUNCTIONS
     x = graph.input("input_tensor") if is_one else graph.number("input_tensor")
     graph.output("output_tensor", activated(graph, x, desc))
 
 
-def identity(graph: Graph, desc: Any) -> None:
+def identity(graph: FormGraph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Identity", graph.input("input_tensor")))
 
 
-def parameterized(graph: Graph, desc: Any) -> None:
+def parameterized(graph: FormGraph, desc: Any) -> None:
     """The runtime has no integers here."""
     x, slope = graph.input("input_tensor"), graph.input("slope_tensor")
     if is_float(x.kind):

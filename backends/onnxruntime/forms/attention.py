@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import named
-from dml_conformance.backends.onnxruntime.graph import BOOL, Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import BOOL, FormGraph, FormValue, NoForm
 
 SINGLE = ("query_tensor", "key_tensor", "value_tensor")
 # Which of query, key and value are in a stacked tensor.
@@ -16,7 +16,7 @@ STACKED = {
 }
 
 
-def attention(graph: Graph, desc: Any) -> None:
+def attention(graph: FormGraph, desc: Any) -> None:
     if getattr(desc, "past_sequence_lengths_tensor", None) is not None:
         raise NoForm("lengths of the past, which the pages leave open")
     query_heads = getattr(desc, "query_head_count", getattr(desc, "head_count", 0))
@@ -47,9 +47,9 @@ def attention(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Transpose", found, perm=[0, 2, 1, 3]))
 
 
-def _heads(graph: Graph, desc: Any, counts: tuple[int, ...]) -> list[Value]:
+def _heads(graph: FormGraph, desc: Any, counts: tuple[int, ...]) -> list[FormValue]:
     """Query, key and value, each by batch, head, place and element."""
-    found: dict[int, Value] = {}
+    found: dict[int, FormValue] = {}
     for place, field in enumerate(SINGLE):
         if (tensor := getattr(desc, field)) is not None:
             batch, length, row = tensor.sizes[-3:]
@@ -64,7 +64,7 @@ def _heads(graph: Graph, desc: Any, counts: tuple[int, ...]) -> list[Value]:
     return [found[place] for place in range(3)]
 
 
-def _biased(graph: Graph, desc: Any, parts: list[Value], counts: tuple[int, ...]) -> list[Value]:
+def _biased(graph: FormGraph, desc: Any, parts: list[FormValue], counts: tuple[int, ...]) -> list[FormValue]:
     """With a bias for each element of each head, those of query, key and value one after another."""
     bias = graph.number("bias_tensor", sizes=(desc.bias_tensor.element_count,))
     found, start = [], 0
@@ -85,12 +85,12 @@ def _rows(desc: Any, counts: tuple[int, ...]) -> list[int]:
     return [found[place] for place in range(3)]
 
 
-def _behind(graph: Graph, desc: Any, field: str, part: Value) -> Value:
+def _behind(graph: FormGraph, desc: Any, field: str, part: FormValue) -> FormValue:
     """Keys or values behind those from before."""
     return graph.node("Concat", graph.number(field, sizes=getattr(desc, field).sizes[-4:]), part, axis=2)
 
 
-def _seen(graph: Graph, desc: Any, key: Value) -> Value:
+def _seen(graph: FormGraph, desc: Any, key: FormValue) -> FormValue:
     """Which keys a query is compared with in earnest."""
     kind, tensor = named(desc, "mask_type"), desc.mask_tensor
     if kind == "BOOLEAN":

@@ -9,12 +9,12 @@ import numpy as np
 
 from dml_conformance.backends.onnxruntime.forms._fused import activated
 from dml_conformance.backends.onnxruntime.forms._rows import named, node, row_of
-from dml_conformance.backends.onnxruntime.graph import BOOL, MOVERS, Graph, NoForm, Value, is_float, numpy_type
+from dml_conformance.backends.onnxruntime.graph import BOOL, MOVERS, FormGraph, FormValue, NoForm, is_float, numpy_type
 from dml_conformance.backends.onnxruntime.table import UNARY
 from dml_conformance.spec.datatypes import DataType
 
 
-def scaled(graph: Graph, desc: Any) -> Value:
+def scaled(graph: FormGraph, desc: Any) -> FormValue:
     """The input, times Scale plus Bias where there are some."""
     if desc.scale_bias is None:
         return graph.input("input_tensor")
@@ -25,18 +25,18 @@ def scaled(graph: Graph, desc: Any) -> Value:
     return graph.node("Add", product, graph.constant(desc.scale_bias.bias, x.kind))
 
 
-def unary(graph: Graph, desc: Any) -> None:
+def unary(graph: FormGraph, desc: Any) -> None:
     graph.output("output_tensor", node(graph, desc, row_of(desc), scaled(graph, desc)))
 
 
-def identity(graph: Graph, desc: Any) -> None:
+def identity(graph: FormGraph, desc: Any) -> None:
     if desc.scale_bias is None:
         graph.moved("output_tensor", graph.node("Identity", graph.input("input_tensor")))
     else:
         graph.output("output_tensor", scaled(graph, desc))
 
 
-def added(graph: Graph, desc: Any) -> None:
+def added(graph: FormGraph, desc: Any) -> None:
     if desc.fused_activation is None:
         total = graph.node("Add", graph.input("a_tensor"), graph.input("b_tensor"))
     else:
@@ -44,7 +44,7 @@ def added(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, total, desc.fused_activation))
 
 
-def mean(graph: Graph, desc: Any) -> None:
+def mean(graph: FormGraph, desc: Any) -> None:
     a, b = graph.input("a_tensor"), graph.input("b_tensor")
     if is_float(a.kind):
         graph.output("output_tensor", graph.node("Mean", a, b))
@@ -53,12 +53,12 @@ def mean(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Div", total, graph.constant(2)))
 
 
-def difference_square(graph: Graph, desc: Any) -> None:
+def difference_square(graph: FormGraph, desc: Any) -> None:
     difference = graph.node("Sub", graph.number("a_tensor"), graph.number("b_tensor"))
     graph.output("output_tensor", graph.node("Mul", difference, difference))
 
 
-def divided(graph: Graph, desc: Any) -> None:
+def divided(graph: FormGraph, desc: Any) -> None:
     """ONNX leaves open what an integer divided by 0 is, and the runtime ends there; DirectML leaves it open too."""
     a, b = graph.input("a_tensor"), graph.input("b_tensor")
     if is_float(a.kind):
@@ -67,7 +67,7 @@ def divided(graph: Graph, desc: Any) -> None:
         graph.output("output_tensor", graph.node("Div", a, _divisor(graph, a, b)))
 
 
-def _divisor(graph: Graph, a: Value, b: Value) -> Value:
+def _divisor(graph: FormGraph, a: FormValue, b: FormValue) -> FormValue:
     """An integer divisor without what the runtime ends at: 0, and -1 of the least number."""
     one = graph.constant(1, b.kind)
     b = chosen(graph, graph.node("Equal", b, graph.constant(0, b.kind), kind=BOOL), one, b)
@@ -79,7 +79,7 @@ def _divisor(graph: Graph, a: Value, b: Value) -> Value:
     return chosen(graph, is_open, one, b)
 
 
-def chosen(graph: Graph, condition: Value, a: Value, b: Value) -> Value:
+def chosen(graph: FormGraph, condition: FormValue, a: FormValue, b: FormValue) -> FormValue:
     """Elements of one of two numbers, of any type."""
     if a.kind == "UINT64":
         a, b = graph.cast(a, "INT64"), graph.cast(b, "INT64")
@@ -90,7 +90,7 @@ def chosen(graph: Graph, condition: Value, a: Value, b: Value) -> Value:
     return graph.node("Where", condition, a, b, kind=a.kind)
 
 
-def modulus(graph: Graph, desc: Any) -> None:
+def modulus(graph: FormGraph, desc: Any) -> None:
     """Of floating-point numbers ONNX has the truncating one alone."""
     row = row_of(desc)
     a, b = graph.input("a_tensor"), graph.input("b_tensor")
@@ -104,7 +104,7 @@ def modulus(graph: Graph, desc: Any) -> None:
         graph.output("output_tensor", graph.node("Sub", a, multiple))
 
 
-def clipped(graph: Graph, desc: Any) -> None:
+def clipped(graph: FormGraph, desc: Any) -> None:
     x = scaled(graph, desc)
     limits = (graph.constant(held(value, x.kind), x.kind) for value in (desc.min, desc.max))
     graph.output("output_tensor", graph.node("Clip", x, *limits))
@@ -120,12 +120,12 @@ def held(value: float, kind: str) -> float | int:
     return min(max(math.trunc(value) if math.isfinite(value) else math.copysign(2**70, value), ends.min), ends.max)
 
 
-def threshold(graph: Graph, desc: Any) -> None:
+def threshold(graph: FormGraph, desc: Any) -> None:
     x = scaled(graph, desc)
     graph.output("output_tensor", graph.node("Max", x, graph.constant(held(desc.min, x.kind), x.kind)))
 
 
-def clip_gradient(graph: Graph, desc: Any) -> None:
+def clip_gradient(graph: FormGraph, desc: Any) -> None:
     x, gradient = graph.input("input_tensor"), graph.input("input_gradient_tensor")
     low, high = (graph.constant(held(value, x.kind), x.kind) for value in (desc.min, desc.max))
     inside = graph.node(
@@ -134,13 +134,13 @@ def clip_gradient(graph: Graph, desc: Any) -> None:
     graph.output("output_gradient_tensor", chosen(graph, inside, gradient, graph.constant(0, gradient.kind)))
 
 
-def relu_gradient(graph: Graph, desc: Any) -> None:
+def relu_gradient(graph: FormGraph, desc: Any) -> None:
     x, gradient = graph.input("input_tensor"), graph.input("input_gradient_tensor")
     above = graph.node("Greater", x, graph.constant(0, x.kind), kind=BOOL)
     graph.output("output_gradient_tensor", chosen(graph, above, gradient, graph.constant(0, gradient.kind)))
 
 
-def power(graph: Graph, desc: Any) -> None:
+def power(graph: FormGraph, desc: Any) -> None:
     base, exponent = scaled(graph, desc), graph.input("exponent_tensor")
     if base.kind in ("FLOAT32", "FLOAT16") and is_float(exponent.kind):
         graph.output("output_tensor", graph.node("Pow", base, graph.cast(exponent, base.kind)))
@@ -149,12 +149,12 @@ def power(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Pow", graph.cast(base, kind), graph.cast(exponent, kind)))
 
 
-def constant_power(graph: Graph, desc: Any) -> None:
+def constant_power(graph: FormGraph, desc: Any) -> None:
     x = scaled(graph, desc)
     graph.output("output_tensor", graph.node("Pow", x, graph.constant(desc.exponent, x.kind)))
 
 
-def round_to_whole(graph: Graph, desc: Any) -> None:
+def round_to_whole(graph: FormGraph, desc: Any) -> None:
     """ONNX has halves rounded to the even number alone."""
     mode = named(desc, "rounding_mode")
     if mode == "HALVES_TO_NEAREST_EVEN":
@@ -170,7 +170,7 @@ def round_to_whole(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Mul", graph.node("Sign", x), whole))
 
 
-def sign(graph: Graph, desc: Any) -> None:
+def sign(graph: FormGraph, desc: Any) -> None:
     """ONNX does not say what comes of a NaN, of which DirectML's is 0."""
     x = graph.input("input_tensor")
     if is_float(x.kind):
@@ -179,7 +179,7 @@ def sign(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Sign", x))
 
 
-def angle(graph: Graph, desc: Any) -> None:
+def angle(graph: FormGraph, desc: Any) -> None:
     """ONNX has the arctangent of one number; on the left the angle is taken from half a turn."""
     y, x = graph.number("a_tensor"), graph.number("b_tensor")
     zero = graph.constant(0, x.kind)
@@ -192,13 +192,13 @@ def angle(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", chosen(graph, graph.node("Less", x, zero, kind=BOOL), left, right))
 
 
-def selected(graph: Graph, desc: Any) -> None:
+def selected(graph: FormGraph, desc: Any) -> None:
     condition = graph.cast(graph.input("condition_tensor"), BOOL)
     a, b = (graph.input(field, kinds=MOVERS["Where"]) for field in ("a_tensor", "b_tensor"))
     graph.moved("output_tensor", chosen(graph, condition, a, b))
 
 
-def bits(graph: Graph, desc: Any) -> None:
+def bits(graph: FormGraph, desc: Any) -> None:
     """Elements of any type as unsigned integers."""
     row = row_of(desc)
     kinds = frozenset(kind.name for kind in DataType if kind.name.startswith("UINT"))
@@ -208,7 +208,7 @@ def bits(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", found)
 
 
-def bit_count(graph: Graph, desc: Any) -> None:
+def bit_count(graph: FormGraph, desc: Any) -> None:
     """One bit after the other."""
     kinds = frozenset({"UINT8", "UINT16", "UINT32", "UINT64"})
     x = graph.input("input_tensor", kinds=kinds)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._fused import activated
-from dml_conformance.backends.onnxruntime.graph import Graph, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue
 
 
-def gemm(graph: Graph, desc: Any) -> None:
+def gemm(graph: FormGraph, desc: Any) -> None:
     """One node of single matrices, several of a batch."""
     sizes = {key: getattr(desc, key).sizes for key in ("a_tensor", "b_tensor", "output_tensor")}
     read = graph.input if desc.fused_activation is None else graph.number
@@ -28,7 +28,7 @@ def gemm(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
-def _transposed(graph: Graph, matrix: Value, is_transposed: int, rank: int) -> Value:
+def _transposed(graph: FormGraph, matrix: FormValue, is_transposed: int, rank: int) -> FormValue:
     if not is_transposed:
         return matrix
     return graph.node("Transpose", matrix, perm=[*range(rank - 2), rank - 1, rank - 2])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, named, row_of
-from dml_conformance.backends.onnxruntime.graph import BOOL, Graph, NoForm, Value, is_float, numpy_type
+from dml_conformance.backends.onnxruntime.graph import BOOL, FormGraph, FormValue, NoForm, is_float, numpy_type
 
 # Of which the runtime keeps the bits where it selects one of two; of the zeros of floating-point numbers not the sign.
 INTEGERS = frozenset({"INT32", "INT64"})
@@ -31,7 +31,7 @@ def number_of(value: float, kind: str) -> Any:
     return numpy_type(kind).type(math.trunc(value))
 
 
-def like(graph: Graph, number: Any, value: Value) -> Value:
+def like(graph: FormGraph, number: Any, value: FormValue) -> FormValue:
     """A number as moved elements have it: its bits, or these in a wider type."""
     bits = np.asarray(number)
     same = bits.dtype.itemsize == numpy_type(value.kind).itemsize
@@ -40,18 +40,18 @@ def like(graph: Graph, number: Any, value: Value) -> Value:
     return graph.constant(bits.view(numpy_type(value.kind)) if same else bits, value.kind)
 
 
-def sliced(graph: Graph, desc: Any) -> None:
+def sliced(graph: FormGraph, desc: Any) -> None:
     _slice(graph, desc, desc.offsets, desc.strides)
 
 
-def sliced_by_windows(graph: Graph, desc: Any) -> None:
+def sliced_by_windows(graph: FormGraph, desc: Any) -> None:
     """Of a negative stride the last element of the window comes first."""
     windows = zip(desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides, strict=True)
     starts = [offset if stride > 0 else offset + size - 1 for offset, size, stride in windows]
     _slice(graph, desc, starts, desc.input_window_strides)
 
 
-def _slice(graph: Graph, desc: Any, starts: Any, strides: Any) -> None:
+def _slice(graph: FormGraph, desc: Any, starts: Any, strides: Any) -> None:
     ends = []
     for start, stride, size in zip(starts, strides, desc.output_tensor.sizes, strict=True):
         last = start + (size - 1) * stride
@@ -61,7 +61,7 @@ def _slice(graph: Graph, desc: Any, starts: Any, strides: Any) -> None:
     graph.moved("output_tensor", graph.node("Slice", x, *(graph.constant(list(each)) for each in numbers)))
 
 
-def slice_gradient(graph: Graph, desc: Any) -> None:
+def slice_gradient(graph: FormGraph, desc: Any) -> None:
     """Every element goes to the place that SLICE1 takes it from."""
     sizes = desc.output_gradient_tensor.sizes
     windows = zip(desc.input_window_offsets, desc.input_window_sizes, desc.input_window_strides, strict=True)
@@ -76,7 +76,7 @@ def slice_gradient(graph: Graph, desc: Any) -> None:
     graph.moved("output_gradient_tensor", found)
 
 
-def split(graph: Graph, desc: Any) -> None:
+def split(graph: FormGraph, desc: Any) -> None:
     x = graph.mover("input_tensor", "Split")
     sizes = graph.constant([tensor.sizes[desc.axis] for tensor in desc.output_tensors])
     kinds = [x.kind] * len(desc.output_tensors)
@@ -84,12 +84,12 @@ def split(graph: Graph, desc: Any) -> None:
         graph.moved(f"output_tensors[{number}]", part)
 
 
-def joined(graph: Graph, desc: Any) -> None:
+def joined(graph: FormGraph, desc: Any) -> None:
     parts = [graph.mover(f"input_tensors[{number}]", "Concat") for number in range(len(desc.input_tensors))]
     graph.moved("output_tensor", graph.node("Concat", *parts, axis=desc.axis))
 
 
-def padded(graph: Graph, desc: Any) -> None:
+def padded(graph: FormGraph, desc: Any) -> None:
     mode = named(desc, "padding_mode")
     if mode not in PAD_MODES:
         raise NoForm(f"Pad with padding_mode of {mode}")
@@ -105,13 +105,13 @@ def padded(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Pad", x, pads, value, mode=PAD_MODES[mode]))
 
 
-def within(graph: Graph, indices: Value, sizes: Sequence[int]) -> Value:
+def within(graph: FormGraph, indices: FormValue, sizes: Sequence[int]) -> FormValue:
     """Indices of ONNX: DirectML reads some element where one is out of range, of which ONNX makes an error."""
     least, most = graph.constant([-size for size in sizes]), graph.constant([size - 1 for size in sizes])
     return graph.node("Min", graph.node("Max", indices, least), most)
 
 
-def gathered(graph: Graph, desc: Any) -> None:
+def gathered(graph: FormGraph, desc: Any) -> None:
     count = desc.index_dimensions
     indices = graph.index("indices_tensor", sizes=desc.indices_tensor.sizes[len(desc.indices_tensor.sizes) - count :])
     indices = within(graph, indices, [desc.input_tensor.sizes[desc.axis]])
@@ -119,7 +119,7 @@ def gathered(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Gather", x, indices, axis=desc.axis))
 
 
-def gathered_elements(graph: Graph, desc: Any) -> None:
+def gathered_elements(graph: FormGraph, desc: Any) -> None:
     x = graph.mover("input_tensor", "GatherElements")
     indices = within(graph, graph.index("indices_tensor"), [desc.input_tensor.sizes[desc.axis]])
     graph.moved("output_tensor", graph.node("GatherElements", x, indices, axis=desc.axis))
@@ -129,7 +129,7 @@ def _last(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes[len(sizes) - count :]
 
 
-def gathered_nd(graph: Graph, desc: Any) -> None:
+def gathered_nd(graph: FormGraph, desc: Any) -> None:
     x = graph.mover("input_tensor", "GatherND", sizes=_last(desc.input_tensor.sizes, desc.input_dimension_count))
     indices = graph.index("indices_tensor", sizes=_last(desc.indices_tensor.sizes, desc.indices_dimension_count))
     first = len(desc.input_tensor.sizes) - desc.input_dimension_count + getattr(desc, "batch_dimension_count", 0)
@@ -137,14 +137,14 @@ def gathered_nd(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("GatherND", x, indices, **attributes_of(desc, row_of(desc))))
 
 
-def scattered(graph: Graph, desc: Any) -> None:
+def scattered(graph: FormGraph, desc: Any) -> None:
     x, updates = (graph.mover(key, "ScatterElements") for key in ("input_tensor", "updates_tensor"))
     indices = graph.index("indices_tensor")
     found = graph.node("ScatterElements", x, indices, updates, **attributes_of(desc, row_of(desc)))
     graph.moved("output_tensor", found)
 
 
-def scattered_nd(graph: Graph, desc: Any) -> None:
+def scattered_nd(graph: FormGraph, desc: Any) -> None:
     rank, sizes = desc.input_dimension_count, _last(desc.indices_tensor.sizes, desc.indices_dimension_count)
     x = graph.mover("input_tensor", "ScatterND", sizes=_last(desc.input_tensor.sizes, rank))
     updates = graph.mover(
@@ -155,12 +155,12 @@ def scattered_nd(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("ScatterND", x, graph.index("indices_tensor", sizes=sizes), updates))
 
 
-def tiled(graph: Graph, desc: Any) -> None:
+def tiled(graph: FormGraph, desc: Any) -> None:
     x = graph.mover("input_tensor", "Tile")
     graph.moved("output_tensor", graph.node("Tile", x, graph.constant(desc.repeats)))
 
 
-def reversed_parts(graph: Graph, desc: Any) -> None:
+def reversed_parts(graph: FormGraph, desc: Any) -> None:
     """ONNX has sequences along one of two dimensions: all others are made one."""
     order = (desc.axis, *(d for d in range(len(desc.input_tensor.sizes)) if d != desc.axis))
     length = desc.input_tensor.sizes[desc.axis]
@@ -171,13 +171,13 @@ def reversed_parts(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("ReverseSequence", x, lengths, time_axis=0, batch_axis=1), order=order)
 
 
-def depth_space(graph: Graph, desc: Any) -> None:
+def depth_space(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     x = graph.mover("input_tensor", row.op_type)
     graph.moved("output_tensor", graph.node(row.op_type, x, **attributes_of(desc, row)))
 
 
-def space_to_depth(graph: Graph, desc: Any) -> None:
+def space_to_depth(graph: FormGraph, desc: Any) -> None:
     """ONNX has one of the two orders; the other one is a transposition."""
     if named(desc, "order") == "DEPTH_COLUMN_ROW":
         depth_space(graph, desc)
@@ -188,7 +188,7 @@ def space_to_depth(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Transpose", x, perm=[0, 1, 3, 5, 2, 4]))
 
 
-def one_hot(graph: Graph, desc: Any) -> None:
+def one_hot(graph: FormGraph, desc: Any) -> None:
     """The runtime has FLOAT32 and INT64 alone."""
     kinds = frozenset({"FLOAT32", "INT64"})
     values = graph.input("values_tensor", kinds=kinds, sizes=(desc.values_tensor.element_count,))
@@ -204,19 +204,19 @@ def one_hot(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("OneHot", indices, depth, values, kind=values.kind, axis=desc.axis))
 
 
-def cast(graph: Graph, desc: Any) -> None:
+def cast(graph: FormGraph, desc: Any) -> None:
     x = graph.input("input_tensor")
     kind = desc.output_tensor.data_type
     graph.output("output_tensor", x if x.kind != kind.unpacked.name else graph.node("Identity", x))
 
 
-def filled(graph: Graph, desc: Any) -> None:
+def filled(graph: FormGraph, desc: Any) -> None:
     kind = desc.output_tensor.data_type.unpacked.name
     number = graph.constant(np.asarray(desc.value).astype(numpy_type(kind)), kind)
     graph.output("output_tensor", graph.node("Expand", number, graph.constant(desc.output_tensor.sizes)))
 
 
-def sequence(graph: Graph, desc: Any) -> None:
+def sequence(graph: FormGraph, desc: Any) -> None:
     kind = desc.output_tensor.data_type.unpacked.name
     count = desc.output_tensor.element_count
     places = graph.node("Range", graph.constant(0), graph.constant(count), graph.constant(1))
@@ -229,7 +229,7 @@ def sequence(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("Add", steps, start))
 
 
-def _diagonals(graph: Graph, desc: Any, begin: int, end: int) -> Value:
+def _diagonals(graph: FormGraph, desc: Any, begin: int, end: int) -> FormValue:
     """Where the diagonals from begin to before end are, of a matrix."""
     rows, columns = desc.output_tensor.sizes[-2:]
     first, second = (
@@ -243,11 +243,11 @@ def _diagonals(graph: Graph, desc: Any, begin: int, end: int) -> Value:
     return graph.node("Not", inside, kind=BOOL) if end < begin else inside
 
 
-def _filled_diagonals(graph: Graph, desc: Any, begin: int, end: int) -> None:
+def _filled_diagonals(graph: FormGraph, desc: Any, begin: int, end: int) -> None:
     kind = desc.output_tensor.data_type.unpacked.name
     number = number_of(desc.value, kind)
     moved = "INT64" if number.dtype.itemsize == 8 else "INT32"
-    value = like(graph, number, Value("", moved))
+    value = like(graph, number, FormValue("", moved))
     if getattr(desc, "input_tensor", None) is not None:
         rest = graph.mover("input_tensor", "Where", INTEGERS)
         value = like(graph, number, rest)
@@ -257,15 +257,15 @@ def _filled_diagonals(graph: Graph, desc: Any, begin: int, end: int) -> None:
     graph.moved("output_tensor", graph.node("Where", _diagonals(graph, desc, begin, end), value, rest, kind=rest.kind))
 
 
-def diagonal(graph: Graph, desc: Any) -> None:
+def diagonal(graph: FormGraph, desc: Any) -> None:
     _filled_diagonals(graph, desc, desc.offset, desc.offset + 1)
 
 
-def diagonals(graph: Graph, desc: Any) -> None:
+def diagonals(graph: FormGraph, desc: Any) -> None:
     _filled_diagonals(graph, desc, desc.diagonal_fill_begin, desc.diagonal_fill_end)
 
 
-def nonzero(graph: Graph, desc: Any) -> None:
+def nonzero(graph: FormGraph, desc: Any) -> None:
     """Rows behind the last one are zeros."""
     x = graph.cast(graph.input("input_tensor"), BOOL)
     found = graph.node("NonZero", x, kind="INT64")
@@ -281,7 +281,7 @@ def nonzero(graph: Graph, desc: Any) -> None:
     graph.output("output_coordinates_tensor", graph.node("Pad", lasts, pads))
 
 
-def unpooled(graph: Graph, desc: Any) -> None:
+def unpooled(graph: FormGraph, desc: Any) -> None:
     """MaxUnpool has no outputs of another batch or channel count; an index beyond the output is left open."""
     count, most = desc.input_tensor.element_count, desc.output_tensor.element_count
     x = graph.mover("input_tensor", "ScatterElements", sizes=(count,))

@@ -8,33 +8,33 @@ from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._fused import activated
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 
 
 class Arithmetic:
     """Nodes of two inputs and one output, short."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: FormGraph) -> None:
         self._graph = graph
 
-    def number(self, value: float) -> Value:
+    def number(self, value: float) -> FormValue:
         return self._graph.constant(value, "FLOAT32")
 
-    def of(self, op_type: str, *values: Value | float) -> Value:
+    def of(self, op_type: str, *values: FormValue | float) -> FormValue:
         inputs = [self.number(each) if isinstance(each, int | float) else each for each in values]
         return self._graph.node(op_type, *inputs)
 
-    def mean(self, value: Value, axes: Sequence[int]) -> Value:
+    def mean(self, value: FormValue, axes: Sequence[int]) -> FormValue:
         return self._along("ReduceMean", value, axes)
 
-    def sum(self, value: Value, axes: Sequence[int]) -> Value:
+    def sum(self, value: FormValue, axes: Sequence[int]) -> FormValue:
         return self._along("ReduceSum", value, axes)
 
-    def _along(self, op_type: str, value: Value, axes: Sequence[int]) -> Value:
+    def _along(self, op_type: str, value: FormValue, axes: Sequence[int]) -> FormValue:
         constant = self._graph.constant(list(axes))
         return self._graph.node(op_type, value, constant, keepdims=1, noop_with_empty_axes=1)
 
-    def root(self, variance: Value, epsilon: float) -> Value:
+    def root(self, variance: FormValue, epsilon: float) -> FormValue:
         return self.of("Sqrt", self.of("Add", variance, epsilon))
 
 
@@ -42,7 +42,7 @@ def _ones(sizes: Sequence[int]) -> list[int]:
     return [d for d, size in enumerate(sizes) if size == 1]
 
 
-def normalized_by_batch(graph: Graph, desc: Any) -> None:
+def normalized_by_batch(graph: FormGraph, desc: Any) -> None:
     """One node where there is a number for each channel."""
     keys = ("scale_tensor", "bias_tensor", "mean_tensor", "variance_tensor")
     sizes = desc.input_tensor.sizes
@@ -61,14 +61,14 @@ def normalized_by_batch(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
-def _moments(do: Arithmetic, x: Value, axes: Sequence[int]) -> tuple[Value, Value, Value]:
+def _moments(do: Arithmetic, x: FormValue, axes: Sequence[int]) -> tuple[FormValue, FormValue, FormValue]:
     """The mean, the differences from it, and the mean of their squares."""
     mean = do.mean(x, axes)
     difference = do.of("Sub", x, mean)
     return mean, difference, do.mean(do.of("Mul", difference, difference), axes)
 
 
-def trained(graph: Graph, desc: Any) -> None:
+def trained(graph: FormGraph, desc: Any) -> None:
     do, axes = Arithmetic(graph), _ones(desc.scale_tensor.sizes)
     mean, difference, variance = _moments(do, graph.number("input_tensor"), axes)
     quotient = do.of("Div", difference, do.root(variance, desc.epsilon))
@@ -80,7 +80,7 @@ def trained(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
-def batch_gradient(graph: Graph, desc: Any) -> None:
+def batch_gradient(graph: FormGraph, desc: Any) -> None:
     do, axes = Arithmetic(graph), _ones(desc.scale_tensor.sizes)
     keys = ("input_tensor", "input_gradient_tensor", "mean_tensor", "variance_tensor", "scale_tensor")
     x, gradient, mean, variance, scale = map(graph.number, keys)
@@ -100,7 +100,7 @@ def batch_gradient(graph: Graph, desc: Any) -> None:
     graph.output("output_bias_gradient_tensor", do.sum(gradient, axes))
 
 
-def normalized(graph: Graph, desc: Any) -> None:
+def normalized(graph: FormGraph, desc: Any) -> None:
     """Of MEAN_VARIANCE_NORMALIZATION; one node where ONNX has one."""
     rank = len(desc.input_tensor.sizes)
     if hasattr(desc, "axes"):
@@ -143,7 +143,7 @@ def normalized(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
-def by_local_response(graph: Graph, desc: Any) -> None:
+def by_local_response(graph: FormGraph, desc: Any) -> None:
     """ONNX has regions of channels alone, and the runtime of an odd number of them."""
     size = desc.local_size
     channels = desc.input_tensor.sizes[1]
@@ -158,7 +158,7 @@ def by_local_response(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", do.of("Div", x, do.of("Pow", base, desc.beta)))
 
 
-def by_local_response_gradient(graph: Graph, desc: Any) -> None:
+def by_local_response_gradient(graph: FormGraph, desc: Any) -> None:
     """An element is in its own quotient, and in the base of all whose region it is in."""
     do, sizes = Arithmetic(graph), _regions(desc)
     x, gradient = (graph.number(key, sizes=sizes) for key in ("input_tensor", "input_gradient_tensor"))
@@ -180,7 +180,7 @@ def _alpha(desc: Any) -> float:
     return float(desc.alpha / desc.local_size ** (1 if desc.cross_channel else 2))
 
 
-def _sums(graph: Graph, desc: Any, value: Value, is_mirrored: bool = False) -> Value:
+def _sums(graph: FormGraph, desc: Any, value: FormValue, is_mirrored: bool = False) -> FormValue:
     """The sums of regions, or of all regions that an element is in."""
     around = (desc.input_tensor.sizes[1], 0) if desc.cross_channel else desc.input_tensor.sizes[2:]
     parts = ((desc.local_size - 1) // 2, desc.local_size // 2)
@@ -190,7 +190,7 @@ def _sums(graph: Graph, desc: Any, value: Value, is_mirrored: bool = False) -> V
     return graph.node("Mul", mean, graph.constant(math.prod(window), "FLOAT32"))
 
 
-def by_norm(graph: Graph, desc: Any) -> None:
+def by_norm(graph: FormGraph, desc: Any) -> None:
     """ONNX has no epsilon."""
     if desc.epsilon == 0:
         x = graph.input("input_tensor")
@@ -201,22 +201,22 @@ def by_norm(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", do.of("Div", x, do.of("Add", norm, desc.epsilon)))
 
 
-def scaled_values(graph: Graph, desc: Any) -> None:
+def scaled_values(graph: FormGraph, desc: Any) -> None:
     do, x = Arithmetic(graph), graph.number("input_tensor")
     biases = graph.constant([[[bias]] for bias in desc.bias], "FLOAT32")
     graph.output("output_tensor", do.of("Add", do.of("Mul", x, desc.scale), biases))
 
 
-def adam(graph: Graph, desc: Any) -> None:
+def adam(graph: FormGraph, desc: Any) -> None:
     do = Arithmetic(graph)
     parameters = graph.number("input_parameters_tensor")
     gradient = graph.number("gradient_tensor")
     step = graph.cast(graph.input("training_step_tensor"), "FLOAT32")
 
-    def moment(key: str, beta: float, value: Value) -> Value:
+    def moment(key: str, beta: float, value: FormValue) -> FormValue:
         return do.of("Add", do.of("Mul", graph.number(key), beta), do.of("Mul", value, do.of("Sub", 1.0, beta)))
 
-    def left(beta: float) -> Value:
+    def left(beta: float) -> FormValue:
         return do.of("Sub", 1.0, do.of("Pow", beta, step))
 
     first = moment("input_first_moment_tensor", desc.beta1, gradient)

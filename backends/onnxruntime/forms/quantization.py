@@ -7,7 +7,7 @@ from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, row_of
 from dml_conformance.backends.onnxruntime.forms.windows import fits, pool
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 from dml_conformance.spec.tensor import TensorDesc
 
 NEWEST = 21  # the opset that has blocks, and types of 4 bits
@@ -51,28 +51,28 @@ class Blocks:
             self.attributes = {"axis": len(self.sizes) - 1, "block_size": 1}
 
 
-def _narrow(graph: Graph, value: Value, tensor: TensorDesc) -> Value:
+def _narrow(graph: FormGraph, value: FormValue, tensor: TensorDesc) -> FormValue:
     """Elements of 4 bits in a byte each as those of 4 bits."""
     return graph.cast(value, tensor.data_type.name) if tensor.data_type.shares_bytes else value
 
 
-def _beside(graph: Graph, blocks: Blocks, key: str) -> Value:
+def _beside(graph: FormGraph, blocks: Blocks, key: str) -> FormValue:
     value = graph.input(key, sizes=blocks.scale_sizes)
     return value if blocks.expanded is None else graph.node("Expand", value, graph.constant(blocks.expanded))
 
 
-def quantized(graph: Graph, desc: Any) -> None:
+def quantized(graph: FormGraph, desc: Any) -> None:
     _quantized(graph, desc, "scale_tensor", "zero_point_tensor" if desc.zero_point_tensor else "")
 
 
-def quantized_in_blocks(graph: Graph, desc: Any) -> None:
+def quantized_in_blocks(graph: FormGraph, desc: Any) -> None:
     keys = [f"quantization_tensors[{number}]" for number in range(len(desc.quantization_tensors))]
     if not keys:
         raise NoForm(f"{desc.operator} without a scale")
     _quantized(graph, desc, keys[0], keys[1] if len(keys) > 1 else "")
 
 
-def _quantized(graph: Graph, desc: Any, scale_key: str, zero_point_key: str) -> None:
+def _quantized(graph: FormGraph, desc: Any, scale_key: str, zero_point_key: str) -> None:
     graph.opset = NEWEST
     tensors = getattr(desc, "quantization_tensors", None)
     scale_tensor = tensors[0] if tensors else desc.scale_tensor
@@ -98,7 +98,7 @@ def _quantized(graph: Graph, desc: Any, scale_key: str, zero_point_key: str) -> 
     graph.output("output_tensor", found)
 
 
-def _dequantized_by_parts(graph: Graph, desc: Any) -> None:
+def _dequantized_by_parts(graph: FormGraph, desc: Any) -> None:
     difference = graph.cast(graph.input("input_tensor"), "INT64")
     if desc.zero_point_tensor is not None:
         difference = graph.node("Sub", difference, graph.index("zero_point_tensor"))
@@ -106,7 +106,7 @@ def _dequantized_by_parts(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", product)
 
 
-def quantized_by_itself(graph: Graph, desc: Any) -> None:
+def quantized_by_itself(graph: FormGraph, desc: Any) -> None:
     """ONNX has UINT8 alone; the formula of INT8 is the same with another least number."""
     x = graph.number("input_tensor")
     keys = ("output_tensor", "output_scale_tensor", "output_zero_point_tensor")
@@ -132,12 +132,12 @@ def _is_single(*tensors: TensorDesc | None) -> bool:
     return all(tensor is None or tensor.element_count == 1 for tensor in tensors)
 
 
-def single(graph: Graph, desc: Any, key: str, kind: str = "UINT8") -> Value:
+def single(graph: FormGraph, desc: Any, key: str, kind: str = "UINT8") -> FormValue:
     """A scale or zero point that is one number; a zero point that is not given is 0."""
     return graph.constant(0, kind) if getattr(desc, key) is None else graph.input(key, sizes=())
 
 
-def in_row(graph: Graph, desc: Any, key: str, kind: str = "UINT8") -> Value:
+def in_row(graph: FormGraph, desc: Any, key: str, kind: str = "UINT8") -> FormValue:
     """The same, or as many as there are channels."""
     tensor = getattr(desc, key)
     if tensor is None or tensor.element_count == 1:
@@ -145,7 +145,7 @@ def in_row(graph: Graph, desc: Any, key: str, kind: str = "UINT8") -> Value:
     return graph.input(key, sizes=(tensor.element_count,))
 
 
-def by_column(graph: Graph, desc: Any, key: str, kind: str = "UINT8") -> Value:
+def by_column(graph: FormGraph, desc: Any, key: str, kind: str = "UINT8") -> FormValue:
     """The same, or as many as B has columns; of a batch of matrices the runtime wants them for each."""
     tensor, matrix = getattr(desc, key), desc.b_tensor.sizes
     value = in_row(graph, desc, key, kind)
@@ -154,7 +154,7 @@ def by_column(graph: Graph, desc: Any, key: str, kind: str = "UINT8") -> Value:
     return graph.node("Expand", value, graph.constant([*matrix[:-2], 1, matrix[-1]]))
 
 
-def _difference(graph: Graph, desc: Any, name: str, sizes: Any = None) -> Value:
+def _difference(graph: FormGraph, desc: Any, name: str, sizes: Any = None) -> FormValue:
     """Integers less their zero point, in a type that has all of these."""
     key = f"{name}_zero_point_tensor"
     x = graph.input(f"{name}_tensor")
@@ -165,13 +165,13 @@ def _difference(graph: Graph, desc: Any, name: str, sizes: Any = None) -> Value:
     return graph.node("Sub", x, graph.cast(graph.input(key, sizes=sizes), wide))
 
 
-def _number(graph: Graph, desc: Any, name: str, sizes: Any = None) -> Value:
+def _number(graph: FormGraph, desc: Any, name: str, sizes: Any = None) -> FormValue:
     """What integers stand for."""
     scale = graph.number(f"{name}_scale_tensor", sizes=sizes)
     return graph.node("Mul", graph.cast(_difference(graph, desc, name, sizes), "FLOAT32"), scale)
 
 
-def _as_integers(graph: Graph, desc: Any, value: Value) -> None:
+def _as_integers(graph: FormGraph, desc: Any, value: FormValue) -> None:
     """The output, of numbers as integers."""
     graph.opset = NEWEST
     kind = _kind(desc.output_tensor)
@@ -183,7 +183,7 @@ def _as_integers(graph: Graph, desc: Any, value: Value) -> None:
     graph.output("output_tensor", graph.node("QuantizeLinear", value, scale, point, kind=kind))
 
 
-def _beside_each_other(graph: Graph, desc: Any, value: Value) -> None:
+def _beside_each_other(graph: FormGraph, desc: Any, value: FormValue) -> None:
     """The same with several scales, which are broadcast."""
     sizes = desc.output_scale_tensor.sizes[-len(desc.output_tensor.sizes) :]
     found = graph.node("Round", graph.node("Div", value, graph.input("output_scale_tensor", sizes=sizes)))
@@ -195,7 +195,7 @@ def _beside_each_other(graph: Graph, desc: Any, value: Value) -> None:
     graph.output("output_tensor", graph.cast(found, _kind(desc.output_tensor)))
 
 
-def added(graph: Graph, desc: Any) -> None:
+def added(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has one type and single scales."""
     row = row_of(desc)
     kinds = {_kind(each) for each in (desc.a_tensor, desc.b_tensor, desc.output_tensor)}
@@ -211,7 +211,7 @@ def added(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node(row.op_type, *inputs, domain=row.domain))
 
 
-def averaged(graph: Graph, desc: Any) -> None:
+def averaged(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has one type and no dilations."""
     row = row_of(desc)
     kind = _kind(desc.input_tensor)
@@ -237,7 +237,7 @@ def _last_two(tensor: TensorDesc) -> tuple[int, ...]:
     return tensor.sizes[-2:]
 
 
-def multiplied(graph: Graph, desc: Any) -> None:
+def multiplied(graph: FormGraph, desc: Any) -> None:
     if not _is_single(desc.a_zero_point_tensor):
         a, b = _factors(graph, desc, _difference)
         graph.output("output_tensor", graph.node("MatMul", a, b))
@@ -247,7 +247,7 @@ def multiplied(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("MatMulInteger", a, b, *points, kind="INT32"))
 
 
-def _factors(graph: Graph, desc: Any, made: Any) -> list[Value]:
+def _factors(graph: FormGraph, desc: Any, made: Any) -> list[FormValue]:
     """A and B, with their scales and zero points beside the last two dimensions."""
     found = []
     for name in ("a", "b"):
@@ -256,7 +256,7 @@ def _factors(graph: Graph, desc: Any, made: Any) -> list[Value]:
     return found
 
 
-def multiplied_quantized(graph: Graph, desc: Any) -> None:
+def multiplied_quantized(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has some of the types, and single scales of A."""
     kinds = [_kind(each) for each in (desc.a_tensor, desc.b_tensor, desc.output_tensor)]
     beside = [getattr(desc, f"{name}_{part}_tensor") for name in ("a", "output") for part in ("scale", "zero_point")]
@@ -276,7 +276,7 @@ def multiplied_quantized(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node("QLinearMatMul", *inputs, kind=kinds[2]))
 
 
-def multiplied_to_float(graph: Graph, desc: Any) -> None:
+def multiplied_to_float(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has some of the types of 8 bits, and single scales of A."""
     row = row_of(desc)
     a, b = _kind(desc.a_tensor), _kind(desc.b_tensor)
@@ -298,7 +298,7 @@ def multiplied_to_float(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", found)
 
 
-def convolved(graph: Graph, desc: Any) -> None:
+def convolved(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has single zero points."""
     row = row_of(desc)
     attributes = attributes_of(desc, row)
@@ -324,7 +324,7 @@ def _by_filter(desc: Any) -> tuple[int, ...]:
     return (tensor.element_count, *[1] * (len(desc.filter_tensor.sizes) - 1))
 
 
-def convolved_quantized(graph: Graph, desc: Any) -> None:
+def convolved_quantized(graph: FormGraph, desc: Any) -> None:
     """The runtime's node has some of the types."""
     row = row_of(desc)
     kinds = [_kind(each) for each in (desc.input_tensor, desc.filter_tensor, desc.output_tensor)]

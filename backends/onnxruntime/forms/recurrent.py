@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import named, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 
 # The activations of ONNX's recurrent nodes, and their coefficients alpha and beta: fields, or numbers.
 ACTIVATIONS: dict[str, tuple[str, tuple[str | float, ...]]] = {
@@ -24,7 +24,7 @@ ACTIVATIONS: dict[str, tuple[str, tuple[str | float, ...]]] = {
 DIRECTIONS = {"FORWARD": "forward", "BACKWARD": "reverse", "BIDIRECTIONAL": "bidirectional"}
 
 
-def recurrent(graph: Graph, desc: Any) -> None:
+def recurrent(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     names: list[str] = []
     coefficients: dict[str, list[float]] = {"alpha": [], "beta": []}
@@ -57,7 +57,7 @@ def recurrent(graph: Graph, desc: Any) -> None:
             graph.output(key, value)
 
 
-def _read(graph: Graph, desc: Any, key: str) -> Value | None:
+def _read(graph: FormGraph, desc: Any, key: str) -> FormValue | None:
     """A tensor without the dimensions of one element that ONNX does not have."""
     tensor = getattr(desc, key)
     if tensor is None:

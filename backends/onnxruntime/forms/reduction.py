@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, named, node, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value, is_float
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm, is_float
 
 
-def ordered(graph: Graph, value: Value) -> Value:
+def ordered(graph: FormGraph, value: FormValue) -> FormValue:
     """UINT64 as INT64 in the same order, which the runtime has more kernels of."""
     if value.kind != "UINT64":
         return value
@@ -16,7 +16,7 @@ def ordered(graph: Graph, value: Value) -> Value:
     return graph.cast(flipped, "INT64")
 
 
-def unordered(graph: Graph, value: Value, kind: str) -> Value:
+def unordered(graph: FormGraph, value: FormValue, kind: str) -> FormValue:
     """What `ordered` brought elsewhere, back in its own type."""
     if kind != "UINT64":
         return graph.cast(value, kind)
@@ -38,7 +38,7 @@ def _last(desc: Any, key: str = "input_tensor") -> tuple[tuple[int, ...], tuple[
     return (*kept, *sorted(desc.axes)), (*(sizes[d] for d in kept), length)
 
 
-def reduced(graph: Graph, desc: Any) -> None:
+def reduced(graph: FormGraph, desc: Any) -> None:
     _no_axis_twice(desc)
     function = named(desc, "function")
     if function in ("ARGMAX", "ARGMIN"):
@@ -64,7 +64,7 @@ def reduced(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", found)
 
 
-def indices(graph: Graph, desc: Any) -> None:
+def indices(graph: FormGraph, desc: Any) -> None:
     """ONNX has one axis."""
     _no_axis_twice(desc)
     row = row_of(desc)
@@ -74,12 +74,12 @@ def indices(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", graph.node(row.op_type, x, kind="INT64", **attributes), order=order)
 
 
-def cumulative(graph: Graph, desc: Any) -> None:
+def cumulative(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     graph.output("output_tensor", node(graph, desc, row, graph.input("input_tensor"), graph.constant(desc.axis)))
 
 
-def largest(graph: Graph, desc: Any) -> None:
+def largest(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     x = graph.input("input_tensor")
     values, places = graph.results(
@@ -89,7 +89,7 @@ def largest(graph: Graph, desc: Any) -> None:
     graph.output("output_index_tensor", places)
 
 
-def softmax(graph: Graph, desc: Any) -> None:
+def softmax(graph: FormGraph, desc: Any) -> None:
     """ONNX has one axis."""
     row = row_of(desc)
     if hasattr(desc, "axes"):

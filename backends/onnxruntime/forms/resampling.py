@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from dml_conformance.backends.onnxruntime.forms._rows import named, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 
 LINEAR = {(0.5, -0.5): "half_pixel", (0.0, 0.0): "asymmetric"}
 # By what is added to the input's and the output's coordinate, and by the direction of rounding.
@@ -24,7 +24,7 @@ NEAREST = {
 }
 
 
-def resampled(graph: Graph, desc: Any) -> None:
+def resampled(graph: FormGraph, desc: Any) -> None:
     """One node where ONNX has the offsets and the sizes follow from the scales, else one dimension after the other."""
     is_linear = named(desc, "interpolation_mode") == "LINEAR"
     try:
@@ -53,7 +53,7 @@ def _direction(desc: Any) -> str:
     return str(named(desc, "rounding_direction")) if hasattr(desc, "rounding_direction") else ""
 
 
-def _coordinates(graph: Graph, desc: Any, d: int, count: int) -> Value:
+def _coordinates(graph: FormGraph, desc: Any, d: int, count: int) -> FormValue:
     """Where in the input so many elements of the output are along a dimension."""
     of_input, of_output = _offsets(desc)[d]
     found = graph.cast(
@@ -66,19 +66,19 @@ def _coordinates(graph: Graph, desc: Any, d: int, count: int) -> Value:
     return found
 
 
-def _clamped(graph: Graph, coordinates: Value, size: int) -> Value:
+def _clamped(graph: FormGraph, coordinates: FormValue, size: int) -> FormValue:
     least = graph.node("Max", coordinates, graph.constant(0, "FLOAT64"))
     return graph.node("Min", least, graph.constant(size - 1, "FLOAT64"))
 
 
-def _nearest(graph: Graph, desc: Any) -> None:
+def _nearest(graph: FormGraph, desc: Any) -> None:
     x = graph.mover("input_tensor", "Gather")
     for d, (size, count) in enumerate(zip(desc.input_tensor.sizes, desc.output_tensor.sizes, strict=True)):
         x = graph.node("Gather", x, _rounded(graph, desc, d, size, count), axis=d)
     graph.moved("output_tensor", x)
 
 
-def _rounded(graph: Graph, desc: Any, d: int, size: int, count: int) -> Value:
+def _rounded(graph: FormGraph, desc: Any, d: int, size: int, count: int) -> FormValue:
     """Which elements of the input the coordinates come to."""
     found = _coordinates(graph, desc, d, count)
     if not _direction(desc):
@@ -87,7 +87,7 @@ def _rounded(graph: Graph, desc: Any, d: int, size: int, count: int) -> Value:
     return graph.cast(_clamped(graph, found, size), "INT64")
 
 
-def _neighbours(graph: Graph, desc: Any, d: int, size: int, count: int) -> tuple[Value, Value, Value]:
+def _neighbours(graph: FormGraph, desc: Any, d: int, size: int, count: int) -> tuple[FormValue, FormValue, FormValue]:
     """The elements of the input beside the coordinates, and the weight of the second ones."""
     place = _clamped(graph, _coordinates(graph, desc, d, count), size)
     below = graph.node("Floor", place)
@@ -98,7 +98,7 @@ def _neighbours(graph: Graph, desc: Any, d: int, size: int, count: int) -> tuple
     return graph.cast(below, "INT64"), graph.cast(above, "INT64"), weight
 
 
-def gradient(graph: Graph, desc: Any) -> None:
+def gradient(graph: FormGraph, desc: Any) -> None:
     """Every element is added to those that it was made of, along one dimension after the other."""
     x = graph.cast(graph.input("input_gradient_tensor"), "FLOAT64")  # where no sum on the way is infinite
     sizes, targets = list(desc.input_gradient_tensor.sizes), desc.output_gradient_tensor.sizes
@@ -121,7 +121,7 @@ def gradient(graph: Graph, desc: Any) -> None:
     graph.output("output_gradient_tensor", x)
 
 
-def _between(graph: Graph, desc: Any) -> None:
+def _between(graph: FormGraph, desc: Any) -> None:
     x = graph.cast(graph.input("input_tensor"), "FLOAT32")
     for d, (size, count) in enumerate(zip(desc.input_tensor.sizes, desc.output_tensor.sizes, strict=True)):
         below, above, weight = _neighbours(graph, desc, d, size, count)
@@ -168,7 +168,7 @@ def _attributes(desc: Any) -> dict[str, Any]:
     return attributes
 
 
-def upsampled(graph: Graph, desc: Any) -> None:
+def upsampled(graph: FormGraph, desc: Any) -> None:
     rank, size = len(desc.input_tensor.sizes), desc.scale_size
     scales = graph.constant([*[1] * (rank - 2), size.height, size.width], "FLOAT32")
     attributes = {"coordinate_transformation_mode": "half_pixel"}
@@ -180,7 +180,7 @@ def upsampled(graph: Graph, desc: Any) -> None:
         graph.moved("output_tensor", graph.node("Resize", x, None, scales, mode="nearest", **attributes))
 
 
-def regions(graph: Graph, desc: Any) -> None:
+def regions(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     if desc.spatial_scale_x != desc.spatial_scale_y:
         raise NoForm("RoiAlign with scales that differ")

@@ -10,7 +10,7 @@ import numpy as np
 
 from dml_conformance.backends.onnxruntime.forms._fused import activated
 from dml_conformance.backends.onnxruntime.forms._rows import attributes_of, named, row_of
-from dml_conformance.backends.onnxruntime.graph import Graph, NoForm, Value
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormValue, NoForm
 
 
 def fits(desc: Any) -> bool:
@@ -19,17 +19,17 @@ def fits(desc: Any) -> bool:
     return all(max(start, end) < window for window, start, end in paddings)
 
 
-def with_padding(graph: Graph, desc: Any, x: Value, number: float) -> Value:
+def with_padding(graph: FormGraph, desc: Any, x: FormValue, number: float) -> FormValue:
     """The input with its padding made elements."""
     pads = graph.constant([0, 0, *desc.start_padding, 0, 0, *desc.end_padding])
     return graph.node("Pad", x, pads, graph.constant(number, x.kind))
 
 
-def pooled(graph: Graph, desc: Any) -> None:
+def pooled(graph: FormGraph, desc: Any) -> None:
     graph.output("output_tensor", pool(graph, desc, graph.input("input_tensor")))
 
 
-def pool(graph: Graph, desc: Any, x: Value) -> Value:
+def pool(graph: FormGraph, desc: Any, x: FormValue) -> FormValue:
     """Averages or norms of windows."""
     row = row_of(desc)
     op_type = "AveragePool" if "AVERAGE" in desc.operator else row.op_type
@@ -50,14 +50,14 @@ def has_dilations(desc: Any) -> bool:
     return hasattr(desc, "dilations")
 
 
-def greatest(graph: Graph, desc: Any) -> None:
+def greatest(graph: FormGraph, desc: Any) -> None:
     values, places = greatest_of_windows(graph, desc)
     graph.output("output_tensor", values)
     if getattr(desc, "output_indices_tensor", None) is not None:
         graph.output("output_indices_tensor", places)
 
 
-def greatest_of_windows(graph: Graph, desc: Any) -> list[Value]:
+def greatest_of_windows(graph: FormGraph, desc: Any) -> list[FormValue]:
     """The greatest elements, and their places in the input."""
     x = graph.input("input_tensor")
     attributes: dict[str, Any] = {"kernel_shape": list(desc.window_size), "strides": list(desc.strides)}
@@ -78,7 +78,7 @@ def greatest_of_windows(graph: Graph, desc: Any) -> list[Value]:
     return [graph.cast(values, x.kind), graph.node("Gather", graph.constant(table.ravel()), places, kind="INT64")]
 
 
-def average_gradient(graph: Graph, desc: Any) -> None:
+def average_gradient(graph: FormGraph, desc: Any) -> None:
     """Every gradient, divided by the number of its window's elements, goes to each of them."""
     gradient = _planes(graph, "input_gradient_tensor", desc.input_gradient_tensor.sizes)
     sizes = desc.output_gradient_tensor.sizes[2:]
@@ -106,12 +106,12 @@ def average_gradient(graph: Graph, desc: Any) -> None:
     graph.output("output_gradient_tensor", found)
 
 
-def _planes(graph: Graph, key: str, sizes: tuple[int, ...]) -> Value:
+def _planes(graph: FormGraph, key: str, sizes: tuple[int, ...]) -> FormValue:
     """The channels of all images as images of one channel."""
     return graph.number(key, sizes=(sizes[0] * sizes[1], 1, *sizes[2:]))
 
 
-def greatest_gradient(graph: Graph, desc: Any) -> None:
+def greatest_gradient(graph: FormGraph, desc: Any) -> None:
     _, places = greatest_of_windows(graph, desc)
     row = graph.constant([-1])
     gradient = graph.node("Reshape", graph.number("input_gradient_tensor"), row)
@@ -123,7 +123,7 @@ def greatest_gradient(graph: Graph, desc: Any) -> None:
     graph.output("output_gradient_tensor", found)
 
 
-def convolved(graph: Graph, desc: Any) -> None:
+def convolved(graph: FormGraph, desc: Any) -> None:
     is_forward = named(desc, "direction") == "FORWARD"
     read = graph.input if desc.fused_activation is None else graph.number
     x, weights = read("input_tensor"), read("filter_tensor")
@@ -154,7 +154,7 @@ def convolved(graph: Graph, desc: Any) -> None:
     graph.output("output_tensor", activated(graph, found, desc.fused_activation))
 
 
-def regions(graph: Graph, desc: Any) -> None:
+def regions(graph: FormGraph, desc: Any) -> None:
     row = row_of(desc)
     if desc.spatial_scale <= 0:
         raise NoForm("MaxRoiPool with a spatial scale that is not above 0")
@@ -199,7 +199,7 @@ def _places(desc: Any, spatial: tuple[int, ...]) -> np.ndarray[Any, Any]:
     return found
 
 
-def unfolded(graph: Graph, desc: Any) -> None:
+def unfolded(graph: FormGraph, desc: Any) -> None:
     """Every element is gathered from its image, or from one more that is 0."""
     count, channels, *spatial = desc.input_tensor.sizes
     x = graph.mover("input_tensor", "Concat", sizes=(count, channels, math.prod(spatial)))
@@ -209,7 +209,7 @@ def unfolded(graph: Graph, desc: Any) -> None:
     graph.moved("output_tensor", graph.node("Gather", image, places, axis=2))
 
 
-def folded(graph: Graph, desc: Any) -> None:
+def folded(graph: FormGraph, desc: Any) -> None:
     spatial = list(desc.output_tensor.sizes[2:])
     attributes: dict[str, Any] = {
         "dilations": list(desc.dilations),

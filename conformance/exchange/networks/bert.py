@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 HEAD, EPSILON, TYPES = 64, 1e-12, 2
 
@@ -24,7 +24,7 @@ def bert_base(
     heads: int = 12,
     vocabulary: int = 30522,
     positions: int = 512,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -36,7 +36,7 @@ def bert_base(
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = Graph("bert-base", element), heads * HEAD
+    graph, width = NetworkGraph("bert-base", element), heads * HEAD
     ids, types, mask = (
         graph.input(name, (batch, tokens), TensorProto.INT64)
         for name in ("input_ids", "token_type_ids", "attention_mask")
@@ -61,7 +61,7 @@ def bert_base(
     return graph, [x, graph.node("Tanh", graph.gemm("pooler", first, width, width))]
 
 
-def _attention(graph: Graph, x: str, mask: str, shape: tuple[int, int, int]) -> str:
+def _attention(graph: NetworkGraph, x: str, mask: str, shape: tuple[int, int, int]) -> str:
     width = shape[1] * shape[2]
     with graph.scope("attention"):
         query, key, value = (

@@ -22,7 +22,7 @@ IR_VERSION = 9  # of the release that had this operator set
 FLOATS = {"fp32": TensorProto.FLOAT, "fp16": TensorProto.FLOAT16}
 
 
-class Graph:
+class NetworkGraph:
     """A graph under construction; tensors are known by name.
 
     Args:

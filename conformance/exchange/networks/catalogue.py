@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from dml_conformance.conformance.exchange.networks.bert import bert_base
-from dml_conformance.conformance.exchange.networks.builder import FLOATS, Graph
+from dml_conformance.conformance.exchange.networks.builder import FLOATS, NetworkGraph
 from dml_conformance.conformance.exchange.networks.gpt2 import gpt2
 from dml_conformance.conformance.exchange.networks.lstm import lstm_lm
 from dml_conformance.conformance.exchange.networks.mobilenet import mobilenetv3_large
@@ -19,7 +19,7 @@ from dml_conformance.conformance.exchange.networks.unet import sd15_unet_block
 from dml_conformance.conformance.exchange.networks.whisper import whisper_tiny_decoder, whisper_tiny_encoder
 from dml_conformance.conformance.exchange.networks.yolox import yolox_s_head
 
-Made = tuple[Graph, list[str]]
+Made = tuple[NetworkGraph, list[str]]
 
 _OF_FLOATS: dict[str, Callable[..., Made]] = {
     "resnet50": resnet50,

@@ -11,7 +11,7 @@ from math import pi, sqrt
 
 from onnx import TensorProto
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 HEAD = 64
 
@@ -25,7 +25,7 @@ def gpt2(
     heads: int = 12,
     vocabulary: int = 50257,
     positions: int = 1024,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -37,7 +37,7 @@ def gpt2(
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = Graph("gpt2", element), heads * HEAD
+    graph, width = NetworkGraph("gpt2", element), heads * HEAD
     ids = graph.input("input_ids", (batch, 1), TensorProto.INT64)
     places = graph.input("position_ids", (batch, 1), TensorProto.INT64)
     added = graph.additive_mask(graph.input("attention_mask", (batch, past + 1), TensorProto.INT64))
@@ -59,7 +59,7 @@ def gpt2(
 
 
 def _attention(
-    graph: Graph, x: str, past: dict[str, str], mask: str, shape: tuple[int, int, int]
+    graph: NetworkGraph, x: str, past: dict[str, str], mask: str, shape: tuple[int, int, int]
 ) -> tuple[str, dict[str, str]]:
     width = shape[1] * shape[2]
     with graph.scope("attn"):
@@ -74,7 +74,7 @@ def _attention(
         return graph.linear("c_proj", x, width, width), present
 
 
-def _gelu(graph: Graph, x: str) -> str:
+def _gelu(graph: NetworkGraph, x: str) -> str:
     """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."""
     cube = graph.node("Mul", graph.node("Pow", x, graph.constant(3)), graph.constant(0.044715))
     inner = graph.node("Mul", graph.node("Add", x, cube), graph.constant(sqrt(2 / pi)))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 
 def lstm_lm(
     element: str, batch: int = 1, *, steps: int = 35, layers: int = 2, width: int = 650, vocabulary: int = 10_000
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -25,7 +25,7 @@ def lstm_lm(
         width: units of each, and of a word.
         vocabulary: words.
     """
-    graph = Graph("lstm-lm", element)
+    graph = NetworkGraph("lstm-lm", element)
     ids = graph.input("input_ids", (steps, batch), TensorProto.INT64)
     x = graph.node("Gather", graph.weight("encoder.weight", vocabulary, width), ids, name="encoder")
     outputs = list[str]()

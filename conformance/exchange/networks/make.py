@@ -14,10 +14,10 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 from dml_conformance.conformance.exchange.networks.catalogue import NETWORKS
 from dml_conformance.conformance.exchange.networks.stored import SUFFIX, StoredLayer, StoredNetwork, stored_lines
-from dml_conformance.conformance.exchange.onnx.layers import Layer, layers_of
+from dml_conformance.conformance.exchange.onnx.layers import ModelLayer, layers_of
 from dml_conformance.reports.model.records import UnmappedNode
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.levels import Level
@@ -32,7 +32,7 @@ ORDINARY = (MODERATE, WEIGHTS, POSITIVE, SCALES)
 FOLDER = Path(__file__).with_name("data")
 
 
-def network_lines(name: str, graph: Graph, outputs: Sequence[str]) -> bytes:
+def network_lines(name: str, graph: NetworkGraph, outputs: Sequence[str]) -> bytes:
     """The lines of a network, as the newest level maps it."""
     found = layers_of(graph.model(*outputs), max(Level))
     unmapped = tuple(UnmappedNode(each.node, each.op_type, each.reason) for each in found.unmapped)
@@ -53,7 +53,7 @@ def _with_ordinary_data(case: Case) -> Case:
     return replace(case, data=data, origin="")
 
 
-def _is_valid(layer: Layer, level: Level) -> bool:
+def _is_valid(layer: ModelLayer, level: Level) -> bool:
     return decide(layer.case.desc, level).outcome is Outcome.ACCEPT
 
 

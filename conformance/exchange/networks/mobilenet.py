@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 EPSILON = 1e-3
 
@@ -46,7 +46,7 @@ BLOCKS = (
 
 def mobilenetv3_large(
     element: str, batch: int = 1, *, image: int = 224, blocks: Sequence[Bottleneck] = BLOCKS, classes: int = 1000
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -56,7 +56,7 @@ def mobilenetv3_large(
         blocks: rows of the table.
         classes: that are told apart.
     """
-    graph = Graph("mobilenetv3-large", element)
+    graph = NetworkGraph("mobilenetv3-large", element)
     channels, last = 16, blocks[-1].outputs * 6
     x = _conv(graph, "stem", graph.input("image", (batch, 3, image, image)), 3, channels, 3, stride=2)
     x = _activation(graph, x, True)
@@ -70,7 +70,7 @@ def mobilenetv3_large(
     return graph, [graph.gemm("classifier.3", x, last * 4 // 3, classes)]
 
 
-def _bottleneck(graph: Graph, x: str, inputs: int, block: Bottleneck) -> str:
+def _bottleneck(graph: NetworkGraph, x: str, inputs: int, block: Bottleneck) -> str:
     y, expanded = x, block.expanded
     if expanded != inputs:
         y = _activation(graph, _conv(graph, "expand", y, inputs, expanded, 1), block.swish)
@@ -82,7 +82,7 @@ def _bottleneck(graph: Graph, x: str, inputs: int, block: Bottleneck) -> str:
     return graph.node("Add", x, y, name="add") if block.stride == 1 and inputs == block.outputs else y
 
 
-def _squeeze_and_excite(graph: Graph, x: str, channels: int) -> str:
+def _squeeze_and_excite(graph: NetworkGraph, x: str, channels: int) -> str:
     narrow = divisible_by_8(channels / 4)
     scale = graph.node("GlobalAveragePool", x, name="squeeze")
     scale = graph.node("Relu", graph.conv("fc1", scale, channels, narrow, bias=True))
@@ -98,11 +98,11 @@ def divisible_by_8(channels: float) -> int:
 
 
 def _conv(
-    graph: Graph, name: str, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
+    graph: NetworkGraph, name: str, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1
 ) -> str:
     x = graph.conv(name, x, inputs, outputs, kernel, stride=stride, groups=groups)
     return graph.batch_norm(f"{name}.norm", x, outputs, EPSILON)
 
 
-def _activation(graph: Graph, x: str, swish: bool) -> str:
+def _activation(graph: NetworkGraph, x: str, swish: bool) -> str:
     return graph.node("HardSwish" if swish else "Relu", x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 EXPANSION = 4  # output channels of a bottleneck, as a multiple of its own
 BLOCKS = (3, 4, 6, 3)
@@ -22,7 +22,7 @@ def resnet50(
     width: int = 64,
     blocks: Sequence[int] = BLOCKS,
     classes: int = 1000,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -33,7 +33,7 @@ def resnet50(
         blocks: bottlenecks of each stage.
         classes: that are told apart.
     """
-    graph = Graph("resnet50", element)
+    graph = NetworkGraph("resnet50", element)
     x = graph.input("image", (batch, 3, image, image))
     x = _conv_norm(graph, "conv1", x, 3, width, 7, 2)
     x = graph.node("Relu", x, name="relu")
@@ -48,7 +48,7 @@ def resnet50(
     return graph, [graph.gemm("fc", x, channels, classes)]
 
 
-def _bottleneck(graph: Graph, x: str, inputs: int, width: int, stride: int) -> str:
+def _bottleneck(graph: NetworkGraph, x: str, inputs: int, width: int, stride: int) -> str:
     outputs, shortcut = width * EXPANSION, x
     y = graph.node("Relu", _conv_norm(graph, "conv1", x, inputs, width, 1))
     y = graph.node("Relu", _conv_norm(graph, "conv2", y, width, width, 3, stride))
@@ -58,6 +58,6 @@ def _bottleneck(graph: Graph, x: str, inputs: int, width: int, stride: int) -> s
     return graph.node("Relu", graph.node("Add", y, shortcut, name="add"))
 
 
-def _conv_norm(graph: Graph, name: str, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1) -> str:
+def _conv_norm(graph: NetworkGraph, name: str, x: str, inputs: int, outputs: int, kernel: int, stride: int = 1) -> str:
     x = graph.conv(name, x, inputs, outputs, kernel, stride=stride)
     return graph.batch_norm(f"{name}.norm", x, outputs)

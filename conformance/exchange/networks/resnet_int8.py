@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from onnx import TensorProto
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 from dml_conformance.conformance.exchange.networks.resnet import BLOCKS, EXPANSION
 
 RELU, SIGNED = 0, 128  # zero points of what is not negative, and of what may be
@@ -18,9 +18,9 @@ RELU, SIGNED = 0, 128  # zero points of what is not negative, and of what may be
 
 def resnet50_int8(
     batch: int = 1, *, image: int = 224, width: int = 64, blocks: Sequence[int] = BLOCKS, classes: int = 1000
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs; arguments as of `resnet.resnet50`."""
-    net = _Quantized(Graph("resnet50-int8", "fp32"))
+    net = _Quantized(NetworkGraph("resnet50-int8", "fp32"))
     graph = net.graph
     x = net.quantize("image", graph.input("image", (batch, 3, image, image)), SIGNED)
     x = net.conv("conv1", x, 3, width, 7, stride=2)
@@ -50,7 +50,7 @@ def _bottleneck(net: _Quantized, x: str, inputs: int, width: int, stride: int) -
 class _Quantized:
     """A graph whose tensors of 8 bits have a scale and a zero point, by the tensor's name."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: NetworkGraph) -> None:
         self.graph = graph
         self._scales: dict[str, tuple[str, str]] = {}
 

@@ -7,7 +7,7 @@ https://github.com/CompVis/stable-diffusion: 320 channels at 64x64, 8 heads, a p
 
 from __future__ import annotations
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 GROUPS = 32
 
@@ -22,7 +22,7 @@ def sd15_unet_block(
     time: int = 1280,
     prompt: int = 77,
     prompt_width: int = 768,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs.
 
     Args:
@@ -35,7 +35,7 @@ def sd15_unet_block(
         prompt: tokens.
         prompt_width: channels of each.
     """
-    graph = Graph("sd15-unet-block", element)
+    graph = NetworkGraph("sd15-unet-block", element)
     size = batch, width, image
     x = graph.input("latent", (batch, width, image, image))
     embedded = graph.input("time_embedding", (batch, time))
@@ -61,7 +61,7 @@ def sd15_unet_block(
     return graph, [x]
 
 
-def _attention(graph: Graph, name: str, x: str, to: str, sizes: tuple[int, int, int, int], heads: int) -> str:
+def _attention(graph: NetworkGraph, name: str, x: str, to: str, sizes: tuple[int, int, int, int], heads: int) -> str:
     width, tokens, other_width, others = sizes
     head = width // heads
     with graph.scope(name):
@@ -73,7 +73,7 @@ def _attention(graph: Graph, name: str, x: str, to: str, sizes: tuple[int, int, 
         return graph.linear("to_out", graph.attention(query, key, value, (tokens, heads, head)), width, width)
 
 
-def _feed_forward(graph: Graph, x: str, width: int) -> str:
+def _feed_forward(graph: NetworkGraph, x: str, width: int) -> str:
     """A product with half of what is made, through GELU, as a gate of the other half."""
     with graph.scope("ff"):
         x = graph.linear("proj", x, width, 8 * width)
@@ -81,11 +81,11 @@ def _feed_forward(graph: Graph, x: str, width: int) -> str:
         return graph.linear("out", graph.node("Mul", value, graph.gelu(gate), name="gate"), 4 * width, width)
 
 
-def _silu(graph: Graph, x: str) -> str:
+def _silu(graph: NetworkGraph, x: str) -> str:
     return graph.node("Mul", x, graph.node("Sigmoid", x))
 
 
-def _group_norm(graph: Graph, name: str, x: str, size: tuple[int, int, int], epsilon: float = 1e-5) -> str:
+def _group_norm(graph: NetworkGraph, name: str, x: str, size: tuple[int, int, int], epsilon: float = 1e-5) -> str:
     """Normalization of groups of channels, as exporters write it: of an instance for each group."""
     batch, channels, image = size
     ones, zeros = graph.constant(1, GROUPS), graph.constant(0, GROUPS)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from onnx import TensorProto
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 HEAD = 64
 
 
 def whisper_tiny_encoder(
     element: str, batch: int = 1, *, frames: int = 3000, mels: int = 80, layers: int = 4, heads: int = 6
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph of the encoder and its outputs, keys and values for the decoder among them.
 
     Args:
@@ -28,7 +28,7 @@ def whisper_tiny_encoder(
         layers: of the encoder, and of the decoder.
         heads: of attention, of 64 channels each.
     """
-    graph, width, tokens = Graph("whisper-tiny-encoder", element), heads * HEAD, frames // 2
+    graph, width, tokens = NetworkGraph("whisper-tiny-encoder", element), heads * HEAD, frames // 2
     shape = tokens, heads, HEAD
     x = graph.input("mel", (batch, mels, frames))
     x = graph.gelu(graph.conv("conv1", x, mels, width, 3, axes=1, bias=True))
@@ -61,7 +61,7 @@ def whisper_tiny_decoder(
     heads: int = 6,
     vocabulary: int = 51865,
     positions: int = 448,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph of a step of the decoder and its outputs.
 
     Args:
@@ -74,7 +74,7 @@ def whisper_tiny_decoder(
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = Graph("whisper-tiny-decoder", element), heads * HEAD
+    graph, width = NetworkGraph("whisper-tiny-decoder", element), heads * HEAD
     shape = 1, heads, HEAD
     words = graph.weight("token_embedding", vocabulary, width)
     x = graph.node("Gather", words, graph.input("input_ids", (batch, 1), TensorProto.INT64), name="token_embedding")
@@ -106,13 +106,13 @@ def whisper_tiny_decoder(
     return graph, [graph.node("Gemm", x, words, transB=1, name="logits"), *outputs]
 
 
-def _keys_and_values(graph: Graph, x: str, shape: tuple[int, int, int]) -> tuple[str, str]:
+def _keys_and_values(graph: NetworkGraph, x: str, shape: tuple[int, int, int]) -> tuple[str, str]:
     width = shape[1] * shape[2]
     key = graph.linear("key", x, width, width, bias=False)
     return graph.heads(key, *shape), graph.heads(graph.linear("value", x, width, width), *shape)
 
 
-def _mlp(graph: Graph, x: str, width: int) -> str:
+def _mlp(graph: NetworkGraph, x: str, width: int) -> str:
     with graph.scope("mlp"):
         y = graph.gelu(graph.linear("0", graph.layer_norm("ln", x, width), width, 4 * width))
         return graph.node("Add", x, graph.linear("2", y, 4 * width, width), name="residual")

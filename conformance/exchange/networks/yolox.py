@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dml_conformance.conformance.exchange.networks.builder import Graph
+from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
 STRIDES = (8, 16, 32)
 EPSILON = 1e-3
@@ -23,7 +23,7 @@ def yolox_s_head(
     channels: Sequence[int] = (128, 256, 512),
     width: int = 128,
     classes: int = 80,
-) -> tuple[Graph, list[str]]:
+) -> tuple[NetworkGraph, list[str]]:
     """The graph and its outputs: of each anchor the box, how sure it is that there is a thing, and the classes.
 
     Args:
@@ -34,7 +34,7 @@ def yolox_s_head(
         width: channels inside.
         classes: that are told apart.
     """
-    graph, scales = Graph("yolox-s-head", element), []
+    graph, scales = NetworkGraph("yolox-s-head", element), []
     for scale, (stride, inputs) in enumerate(zip(STRIDES, channels, strict=True)):
         size = image // stride
         x = graph.input(f"features.{scale}", (batch, inputs, size, size))
@@ -59,6 +59,6 @@ def yolox_s_head(
         return graph, [graph.node("Concat", centre, size_of, parts[2], axis=-1, name="concat")]
 
 
-def _conv(graph: Graph, name: str, x: str, inputs: int, outputs: int, kernel: int) -> str:
+def _conv(graph: NetworkGraph, name: str, x: str, inputs: int, outputs: int, kernel: int) -> str:
     x = graph.batch_norm(f"{name}.norm", graph.conv(name, x, inputs, outputs, kernel), outputs, EPSILON)
     return graph.node("Mul", x, graph.node("Sigmoid", x))

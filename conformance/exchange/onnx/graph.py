@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from dml_conformance.conformance.exchange.onnx.mapping import mappings
-from dml_conformance.conformance.exchange.onnx.node import Node, NotMapped, Value
+from dml_conformance.conformance.exchange.onnx.node import ModelNode, ModelValue, NotMapped
 from dml_conformance.conformance.exchange.onnx.reading import (
     MOST_VALUES,
     ONNX_DOMAINS,
@@ -44,7 +44,7 @@ class Told(NamedTuple):
     reason: str
 
 
-class Scope(NamedTuple):
+class GraphScope(NamedTuple):
     """Where a node stands.
 
     Attributes:
@@ -59,7 +59,7 @@ class Scope(NamedTuple):
 class Visitor(Protocol):
     """Who is shown the nodes of a model, one after the other."""
 
-    def node(self, node: Node, proto: onnx.NodeProto, scope: Scope) -> None:
+    def node(self, node: ModelNode, proto: onnx.NodeProto, scope: GraphScope) -> None:
         """A node, also as the model has it, and where it stands."""
 
     def told(self, told: Told) -> None:
@@ -72,7 +72,7 @@ class Visitor(Protocol):
         """Forget what came since; returns what was told."""
 
 
-class Graph:
+class ModelGraph:
     """What is known of a model's values, and its nodes in turn.
 
     Args:
@@ -92,7 +92,7 @@ class Graph:
         self._model = model
         self._count = 0
         self._known = 0
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, ModelValue] = {}
         self.aliases: dict[str, str] = {}
 
     def alias(self, name: str, of: str) -> None:
@@ -112,16 +112,16 @@ class Graph:
         graph = self._model.graph
         opsets = {each.domain: each.version for each in self._model.opset_import}
         for value in graph.input:
-            self.values[value.name] = Value(value.name, value.type)
+            self.values[value.name] = ModelValue(value.name, value.type)
         self._constants(graph.initializer, {})
-        self.run(graph.node, Scope(opsets), visitor)
+        self.run(graph.node, GraphScope(opsets), visitor)
 
     def _constants(self, tensors: Iterable[onnx.TensorProto], names: Mapping[str, str]) -> None:
         for tensor in tensors:
             name = names.get(tensor.name, tensor.name)
             self.values[name] = _constant(name, _array(tensor), tensor.data_type)
 
-    def run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, visitor: Visitor) -> None:
+    def run(self, nodes: Iterable[onnx.NodeProto], scope: GraphScope, visitor: Visitor) -> None:
         """Visit nodes that stand in a scope."""
         for node in nodes:
             self._count += 1
@@ -129,13 +129,13 @@ class Graph:
                 raise OnnxModelError(f"node {node_name(node)!r}: there are more than {MOST_NODES:,} nodes with it")
             self._one(node, scope, visitor)
 
-    def _one(self, node: onnx.NodeProto, scope: Scope, visitor: Visitor) -> None:
+    def _one(self, node: onnx.NodeProto, scope: GraphScope, visitor: Visitor) -> None:
         name = scope.path + node_name(node) if node.name else node_name(node)
         domain = "" if node.domain in ONNX_DOMAINS else node.domain
         weight = large_constant(node)
         if weight is not None:  # in a function; those of graphs are inputs by now
             kind = helper.make_tensor_type_proto(weight.data_type, weight.dims)
-            self.values[node.output[0]] = Value(node.output[0], kind)
+            self.values[node.output[0]] = ModelValue(node.output[0], kind)
             return
         function = self._functions.get(function_key(node))
         if function is not None:
@@ -156,24 +156,24 @@ class Graph:
             return
         visitor.node(self._node(node, name, domain, version), node, scope)
 
-    def _node(self, node: onnx.NodeProto, name: str, domain: str, version: int) -> Node:
+    def _node(self, node: onnx.NodeProto, name: str, domain: str, version: int) -> ModelNode:
         schema = _schema(node.op_type, domain, version)
         attributes = {} if schema is None else _defaults(schema)
         attributes |= {each.name: _python(each) for each in node.attribute if not each.ref_attr_name}
-        return Node(
+        return ModelNode(
             name,
             node.op_type,
             domain,
             version if schema is None else schema.since_version,
             tuple(self.values.get(each) if each else None for each in node.input),
-            tuple(self.values.get(each, Value(each, NO_TYPE)) if each else None for each in node.output),
+            tuple(self.values.get(each, ModelValue(each, NO_TYPE)) if each else None for each in node.output),
             attributes,
             self._level,
         )
 
     def _unknown(self, node: onnx.NodeProto) -> None:
         for name in filter(None, node.output):
-            self.values.setdefault(name, Value(name, self._described.get(name, NO_TYPE)))
+            self.values.setdefault(name, ModelValue(name, self._described.get(name, NO_TYPE)))
 
     # Types and constants.
 
@@ -205,7 +205,7 @@ class Graph:
         else:
             raise OnnxModelError(f"node {name!r}: {node.op_type} contradicts its inputs: {reason}")
         for each in filter(None, node.output):
-            self.values[each] = Value(each, self._completed(each, found.get(each, NO_TYPE)))
+            self.values[each] = ModelValue(each, self._completed(each, found.get(each, NO_TYPE)))
 
     def _infer_unknown(self, node: onnx.NodeProto, name: str, domain: str, version: int) -> None:
         """The same for an operator that ONNX has no schema of: by its mapping, or as the model says."""
@@ -218,7 +218,7 @@ class Graph:
             if each:
                 typed_by = of.input(mapping.typed_by[min(n, len(mapping.typed_by) - 1)])
                 kind = typed_by.type.tensor_type.elem_type
-                self.values[each] = Value(each, helper.make_tensor_type_proto(kind, sizes))
+                self.values[each] = ModelValue(each, helper.make_tensor_type_proto(kind, sizes))
 
     def _completed(self, name: str, found: onnx.TypeProto) -> onnx.TypeProto:
         """A type with what the model says of it where inference does not know."""
@@ -275,7 +275,7 @@ class Graph:
 
     # Functions and control flow.
 
-    def inline(self, node: onnx.NodeProto, function: onnx.FunctionProto, scope: Scope, visitor: Visitor) -> None:
+    def inline(self, node: onnx.NodeProto, function: onnx.FunctionProto, scope: GraphScope, visitor: Visitor) -> None:
         """Visit the nodes of a function in place of the node that calls it."""
         names = dict(zip(function.input, node.input, strict=False))
         names |= dict.fromkeys(function.input[len(node.input) :], "")
@@ -285,13 +285,13 @@ class Graph:
         given = {each.name: each for each in (*defaults, *function.attribute_proto, *node.attribute) if each.name}
         body = [_with_attributes(each, given) for each in function.node]
         opsets = {each.domain: each.version for each in function.opset_import}
-        self._run_renamed(body, names, Scope({**scope.opsets, **opsets}, scope.path), visitor)
+        self._run_renamed(body, names, GraphScope({**scope.opsets, **opsets}, scope.path), visitor)
         for formal, actual in zip(function.output, node.output, strict=False):
             if formal in function.input and actual:  # what is handed through
                 self.alias(actual, names[formal])
 
     def _run_renamed(
-        self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], scope: Scope, visitor: Visitor
+        self, nodes: Iterable[onnx.NodeProto], names: dict[str, str], scope: GraphScope, visitor: Visitor
     ) -> None:
         """Visit nodes whose values have names of their own in the scope, but for those that `names` has."""
         nodes = list(nodes)
@@ -299,7 +299,7 @@ class Graph:
             names.setdefault(name, scope.path + name)
         self.run((_renamed(node, names) for node in nodes), scope, visitor)
 
-    def _branch(self, node: onnx.NodeProto, name: str, scope: Scope, visitor: Visitor) -> None:
+    def _branch(self, node: onnx.NodeProto, name: str, scope: GraphScope, visitor: Visitor) -> None:
         condition = self.values[node.input[0]].constant
         if condition is None or condition.size != 1:
             raise NotMapped("which branch is taken depends on data")
@@ -308,7 +308,7 @@ class Graph:
         self._body(branch, {}, node.output, scope._replace(path=f"{name}/"), visitor)
 
     def _body(
-        self, graph: onnx.GraphProto, names: dict[str, str], outputs: Iterable[str], scope: Scope, visitor: Visitor
+        self, graph: onnx.GraphProto, names: dict[str, str], outputs: Iterable[str], scope: GraphScope, visitor: Visitor
     ) -> None:
         """Visit the nodes of a graph in a node, whose outputs become those that are named."""
         produced = {each for node in graph.node for each in node.output}
@@ -323,7 +323,7 @@ class Graph:
             if outer and names.get(inner, inner) != outer:
                 self.alias(outer, names.get(inner, inner))
 
-    def _turns(self, node: onnx.NodeProto, name: str, scope: Scope, visitor: Visitor) -> None:
+    def _turns(self, node: onnx.NodeProto, name: str, scope: GraphScope, visitor: Visitor) -> None:
         body = next(each.g for each in node.attribute if each.name == "body")
         mark = visitor.mark()
         try:
@@ -332,7 +332,9 @@ class Graph:
             visitor.back_to(mark)
             raise
 
-    def _unroll(self, node: onnx.NodeProto, body: onnx.GraphProto, name: str, scope: Scope, visitor: Visitor) -> None:
+    def _unroll(
+        self, node: onnx.NodeProto, body: onnx.GraphProto, name: str, scope: GraphScope, visitor: Visitor
+    ) -> None:
         most, goes_on = (self.values[each].constant if each else None for each in node.input[:2])
         if (most is None and node.input[0]) or (goes_on is None and node.input[1]):
             raise NotMapped("how often its body is executed depends on data")
@@ -367,7 +369,7 @@ class Graph:
             if outer:
                 self._stack(outer, row, name, scope, visitor)
 
-    def _stack(self, output: str, parts: list[str], name: str, scope: Scope, visitor: Visitor) -> None:
+    def _stack(self, output: str, parts: list[str], name: str, scope: GraphScope, visitor: Visitor) -> None:
         """Put what each turn of a loop leaves one after the other."""
         if not parts:
             raise NotMapped("its body is never executed, and what it stacks has no elements")
@@ -412,8 +414,8 @@ def _parsed(body: onnx.FunctionProto | bytes) -> onnx.FunctionProto:
     return onnx.FunctionProto.FromString(body) if isinstance(body, bytes) else body
 
 
-def _constant(name: str, array: npt.NDArray[Any] | np.generic, kind: int) -> Value:
-    return Value(name, helper.make_tensor_type_proto(kind, array.shape), np.asarray(array))
+def _constant(name: str, array: npt.NDArray[Any] | np.generic, kind: int) -> ModelValue:
+    return ModelValue(name, helper.make_tensor_type_proto(kind, array.shape), np.asarray(array))
 
 
 def _array(tensor: onnx.TensorProto) -> npt.NDArray[Any]:
@@ -426,7 +428,7 @@ def _array(tensor: onnx.TensorProto) -> npt.NDArray[Any]:
         raise OnnxModelError(f"tensor {tensor.name!r}: {error}") from None
 
 
-def _tensor(value: Value) -> onnx.TensorProto:
+def _tensor(value: ModelValue) -> onnx.TensorProto:
     """A constant as ONNX has it."""
     assert value.constant is not None
     kind = value.type.tensor_type.elem_type
@@ -462,7 +464,7 @@ def _python(attribute: onnx.AttributeProto) -> Any:
     return found
 
 
-def _computed(node: onnx.NodeProto, given: list[Value], version: int) -> list[Any]:
+def _computed(node: onnx.NodeProto, given: list[ModelValue], version: int) -> list[Any]:
     """What onnx's reference makes of a node."""
     inputs = {value.name: value for value in given}
     graph = helper.make_graph(

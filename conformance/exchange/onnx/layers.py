@@ -16,9 +16,16 @@ import numpy.typing as npt
 import onnx
 
 from dml_conformance.conformance.exchange.onnx.coverage import why_unmapped
-from dml_conformance.conformance.exchange.onnx.graph import Graph, Scope, Told
+from dml_conformance.conformance.exchange.onnx.graph import GraphScope, ModelGraph, Told
 from dml_conformance.conformance.exchange.onnx.mapping import mappings
-from dml_conformance.conformance.exchange.onnx.node import Alias, Binding, Node, NotMapped, Operation, in_halves
+from dml_conformance.conformance.exchange.onnx.node import (
+    Alias,
+    ModelNode,
+    NotMapped,
+    Operation,
+    ValueBinding,
+    in_halves,
+)
 from dml_conformance.conformance.exchange.onnx.reading import OnnxModelError, check, with_sizes, without_weights
 from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.forms import desc_to_json
@@ -28,7 +35,7 @@ from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.cases import execution_rules, recipes
 from dml_conformance.strategies.chooser import SeededChooser
 
-__all__ = ["Binding", "Layer", "Layers", "OnnxModelError", "Step", "Told", "layers_of"]
+__all__ = ["LayerStep", "Layers", "ModelLayer", "OnnxModelError", "Told", "ValueBinding", "layers_of"]
 
 
 # What moves elements or looks them up: at levels that have no integers of 64 bits for it, the provider took those of 32
@@ -43,7 +50,7 @@ IN_HALVES = frozenset(
 MOST_NAME = 200  # characters of a node's name that a case is labelled with
 
 
-class Step(NamedTuple):
+class LayerStep(NamedTuple):
     """One execution of a layer; a model's steps in turn compute its outputs.
 
     Attributes:
@@ -56,13 +63,13 @@ class Step(NamedTuple):
 
     node: str
     op_type: str
-    inputs: tuple[Binding, ...]
-    outputs: tuple[Binding, ...]
+    inputs: tuple[ValueBinding, ...]
+    outputs: tuple[ValueBinding, ...]
     number: int
 
 
 @dataclass(frozen=True)
-class Layer:
+class ModelLayer:
     """A descriptor with all steps of the model that it is executed in.
 
     Attributes:
@@ -71,7 +78,7 @@ class Layer:
     """
 
     case: Case
-    steps: tuple[Step, ...]
+    steps: tuple[LayerStep, ...]
 
     @property
     def count(self) -> int:
@@ -96,13 +103,13 @@ class Layers:
             shapes, and small initializers.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[ModelLayer, ...]
     unmapped: tuple[Told, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @property
-    def steps(self) -> list[tuple[Step, Case]]:
+    def steps(self) -> list[tuple[LayerStep, Case]]:
         """Every step with what it executes, in the order of the model."""
         every = [(step, layer.case) for layer in self.layers for step in layer.steps]
         return sorted(every, key=lambda one: one[0].number)
@@ -124,7 +131,7 @@ def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | No
         lean = without_weights(model)
         with_sizes(lean, dims or {})
         check(lean)
-        graph = Graph(lean, level)
+        graph = ModelGraph(lean, level)
         collector = _Collector(graph, level)
         graph.walk(collector)
         return collector.layers(name)
@@ -137,10 +144,10 @@ def layers_of(model: onnx.ModelProto, level: Level, dims: Mapping[str, int] | No
 class _Collector:
     """What comes of the nodes that a walk visits."""
 
-    def __init__(self, graph: Graph, level: Level) -> None:
+    def __init__(self, graph: ModelGraph, level: Level) -> None:
         self._graph = graph
         self._level = level
-        self._steps: list[tuple[OperatorDesc, Step]] = []
+        self._steps: list[tuple[OperatorDesc, LayerStep]] = []
         self._told: list[Told] = []
 
     def told(self, told: Told) -> None:
@@ -157,7 +164,7 @@ class _Collector:
         del self._steps[steps:], self._told[told:]
         return forgotten
 
-    def node(self, node: Node, proto: onnx.NodeProto, scope: Scope) -> None:
+    def node(self, node: ModelNode, proto: onnx.NodeProto, scope: GraphScope) -> None:
         """Map a node, or the function that ONNX defines it by."""
         try:
             made = self._mapped(node)
@@ -169,7 +176,7 @@ class _Collector:
                     self._graph.alias(one.value, one.of)
                 else:
                     number = len(self._steps)
-                    step = Step(node.name, node.op_type, one.inputs, one.outputs, number)
+                    step = LayerStep(node.name, node.op_type, one.inputs, one.outputs, number)
                     self._steps.append((one.desc, step))
             return
         version = scope.opsets.get(proto.domain, node.version)
@@ -189,7 +196,7 @@ class _Collector:
                     reason += f"; nor is its function mapped: {failed.op_type}: {failed.reason}"
         self._told.append(Told(node.name, node.op_type, node.domain, version, reason))
 
-    def _mapped(self, node: Node) -> list[Operation | Alias]:
+    def _mapped(self, node: ModelNode) -> list[Operation | Alias]:
         """What a node becomes; raises NotMapped, also where it is not valid."""
         mapping = mappings().get((node.domain, node.op_type))
         if mapping is None:
@@ -200,7 +207,7 @@ class _Collector:
             raise NotMapped(f"its attributes or inputs are none that {node.op_type} can have: {error}") from None
         return [self._valid(one, node) if isinstance(one, Operation) else one for one in made]
 
-    def _valid(self, made: Operation, node: Node) -> Operation:
+    def _valid(self, made: Operation, node: ModelNode) -> Operation:
         """An operation, or the same in 32 bits where integers of 64 are not valid; raises NotMapped where it is not."""
         try:
             _check(made.desc, self._level)
@@ -214,7 +221,7 @@ class _Collector:
 
     def layers(self, name: str) -> Layers:
         """All that was collected."""
-        steps: dict[OperatorDesc, list[Step]] = {}
+        steps: dict[OperatorDesc, list[LayerStep]] = {}
         for desc, step in self._steps:
             steps.setdefault(desc, []).append(step)
         read = {binding.value for _, step in self._steps for binding in step.inputs}
@@ -224,7 +231,7 @@ class _Collector:
             if (value := self._graph.values.get(each)) is not None and value.constant is not None
         }
         return Layers(
-            tuple(Layer(_case(desc, self._level, name, found), tuple(found)) for desc, found in steps.items()),
+            tuple(ModelLayer(_case(desc, self._level, name, found), tuple(found)) for desc, found in steps.items()),
             tuple(self._told),
             self._graph.aliases,
             constants,
@@ -240,7 +247,7 @@ def _check(desc: OperatorDesc, level: Level) -> None:
         raise NotMapped(f"{first.rule.id} at {level}: {where}{first.found}")
 
 
-def _case(desc: OperatorDesc, level: Level, name: str, steps: list[Step]) -> Case:
+def _case(desc: OperatorDesc, level: Level, name: str, steps: list[LayerStep]) -> Case:
     """A valid case of a descriptor, with data as other cases of its operator have."""
     rules = execution_rules(desc.operator, level)
     more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""

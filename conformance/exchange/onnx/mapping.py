@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dml_conformance.backends.onnxruntime.table import MICROSOFT
 from dml_conformance.conformance.exchange.onnx import operators as families
-from dml_conformance.conformance.exchange.onnx.node import Mapped, Node, Sizes
+from dml_conformance.conformance.exchange.onnx.node import Mapped, ModelNode, Sizes
 
 __all__ = ["MICROSOFT", "Mapping", "mappings", "maps", "shape_of"]
 
@@ -25,9 +25,9 @@ class Mapping(NamedTuple):
         typed_by: the input whose data type each of these outputs has; the last one is that of all that follow.
     """
 
-    make: Callable[[Node], Mapped]
+    make: Callable[[ModelNode], Mapped]
     to: tuple[str, ...]
-    sizes: Callable[[Node], list[Sizes]] | None = None
+    sizes: Callable[[ModelNode], list[Sizes]] | None = None
     typed_by: tuple[int, ...] = (0,)
 
 
@@ -38,12 +38,12 @@ def maps(
     op_types: str,
     to: str = "",
     domain: str = "",
-    sizes: Callable[[Node], list[Sizes]] | None = None,
+    sizes: Callable[[ModelNode], list[Sizes]] | None = None,
     *typed_by: int,
-) -> Callable[[Callable[[Node], Mapped]], Callable[[Node], Mapped]]:
+) -> Callable[[Callable[[ModelNode], Mapped]], Callable[[ModelNode], Mapped]]:
     """State that a function maps operators of ONNX, named with spaces between, to some of DirectML."""
 
-    def state(make: Callable[[Node], Mapped]) -> Callable[[Node], Mapped]:
+    def state(make: Callable[[ModelNode], Mapped]) -> Callable[[ModelNode], Mapped]:
         for op_type in op_types.split():
             assert (domain, op_type) not in _FOUND, op_type
             _FOUND[domain, op_type] = Mapping(make, tuple(to.split()), sizes, typed_by or (0,))
@@ -60,6 +60,6 @@ def mappings() -> dict[tuple[str, str], Mapping]:
     return dict(sorted(_FOUND.items()))
 
 
-def shape_of(n: int) -> Callable[[Node], list[Sizes]]:
+def shape_of(n: int) -> Callable[[ModelNode], list[Sizes]]:
     """The first output has the sizes of an input."""
     return lambda node: [node.input(n).sizes]

@@ -40,7 +40,7 @@ class NotMapped(Exception):
     """Why a node becomes no descriptor, in words that follow a colon."""
 
 
-class Value(NamedTuple):
+class ModelValue(NamedTuple):
     """A value of the model.
 
     Attributes:
@@ -104,7 +104,7 @@ class View(NamedTuple):
     tensor: TensorDesc
 
 
-class Binding(NamedTuple):
+class ValueBinding(NamedTuple):
     """A value of the model at a tensor of a descriptor.
 
     Attributes:
@@ -122,8 +122,8 @@ class Operation(NamedTuple):
     """A descriptor, and what is bound to its tensors."""
 
     desc: OperatorDesc
-    inputs: tuple[Binding, ...]
-    outputs: tuple[Binding, ...]
+    inputs: tuple[ValueBinding, ...]
+    outputs: tuple[ValueBinding, ...]
 
 
 class Alias(NamedTuple):
@@ -137,7 +137,7 @@ Mapped = Iterator[Operation | Alias]
 
 
 @dataclass(frozen=True)
-class Node:
+class ModelNode:
     """A node.
 
     Attributes:
@@ -155,28 +155,28 @@ class Node:
     op_type: str
     domain: str
     version: int
-    inputs: tuple[Value | None, ...]
-    outputs: tuple[Value | None, ...]
+    inputs: tuple[ModelValue | None, ...]
+    outputs: tuple[ModelValue | None, ...]
     attributes: dict[str, Any]
     level: Level
 
-    def optional(self, n: int) -> Value | None:
+    def optional(self, n: int) -> ModelValue | None:
         """An input that may be left out."""
         return self.inputs[n] if n < len(self.inputs) else None
 
-    def input(self, n: int) -> Value:
+    def input(self, n: int) -> ModelValue:
         """An input; raises NotMapped where it is left out."""
         found = self.optional(n)
         if found is None:
             raise NotMapped(f"input {n} is left out")
         return found
 
-    def output(self, n: int = 0) -> Value | None:
+    def output(self, n: int = 0) -> ModelValue | None:
         """An output, or None where nothing asks for it."""
         return self.outputs[n] if n < len(self.outputs) else None
 
     @cached_property
-    def result(self) -> Value:
+    def result(self) -> ModelValue:
         """The first output; raises NotMapped where it is left out."""
         found = self.output(0)
         if found is None:
@@ -216,18 +216,18 @@ def padded(sizes: Sequence[int], rank: int = LEAST_RANK, fill: int = 1) -> Sizes
     return (*(fill,) * (rank - len(sizes)), *sizes)
 
 
-def view(value: Value, sizes: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> View:
+def view(value: ModelValue, sizes: Sequence[int] | None = None, strides: Sequence[int] | None = None) -> View:
     """A tensor over a value: with its own sizes and leading ones, or with others."""
     sizes = padded(value.sizes) if sizes is None else tuple(sizes)
     return View(value.name, TensorDesc.of(value.data_type, sizes, strides))
 
 
-def optional_view(value: Value | None, sizes: Sequence[int] | None = None) -> View | None:
+def optional_view(value: ModelValue | None, sizes: Sequence[int] | None = None) -> View | None:
     """The same of a value that may be left out."""
     return None if value is None else view(value, sizes)
 
 
-def broadcast(value: Value, sizes: Sequence[int], own: Sequence[int] | None = None) -> View:
+def broadcast(value: ModelValue, sizes: Sequence[int], own: Sequence[int] | None = None) -> View:
     """A value stretched to other sizes: a dimension of size 1 that is repeated has stride 0.
 
     Args:
@@ -256,7 +256,7 @@ def viewed(packed: View, sizes: Sequence[int], strides: Sequence[int] | None = N
     return View(packed.value, TensorDesc.of(packed.tensor.data_type, sizes, strides))
 
 
-def transposed(value: Value, permutation: Sequence[int], sizes: Sequence[int] | None = None) -> View:
+def transposed(value: ModelValue, permutation: Sequence[int], sizes: Sequence[int] | None = None) -> View:
     """A value with its dimensions in another order."""
     sizes = value.sizes if sizes is None else tuple(sizes)
     strides = packed_strides(sizes)
@@ -278,7 +278,7 @@ def operation(name: str, **fields: Any) -> Operation:
         fields: by attribute; tensors as views, enumerators by their names. What is left out is null.
     """
     kind = descriptor_classes()[name]
-    bound: dict[bool, list[Binding]] = {False: [], True: []}
+    bound: dict[bool, list[ValueBinding]] = {False: [], True: []}
     values: dict[str, Any] = {}
     for field in kind.fields:
         given = fields.pop(field.attribute, () if field.kind in (TENSORS, OPERATORS) else None)
@@ -291,7 +291,7 @@ def operation(name: str, **fields: Any) -> Operation:
             values[field.attribute] = None if given is None else given.tensor
         else:
             values[field.attribute] = _attribute(field, given)
-        bound[field.is_output] += [Binding(key, one.value) for key, one in views.items()]
+        bound[field.is_output] += [ValueBinding(key, one.value) for key, one in views.items()]
     assert not fields, f"{name} has no {', '.join(fields)}"
     return Operation(kind(**values), tuple(bound[False]), tuple(bound[True]))
 
@@ -327,7 +327,7 @@ def activation(name: str, **attributes: float) -> OperatorDesc:
     return operation(f"ACTIVATION_{name}", **attributes).desc
 
 
-def scalar(value: Value, data_type: DataType) -> int | float:
+def scalar(value: ModelValue, data_type: DataType) -> int | float:
     """The one element of a constant, as an attribute of a type; raises NotMapped where it is none."""
     known = value.known()
     if known.size != 1:
@@ -336,6 +336,6 @@ def scalar(value: Value, data_type: DataType) -> int | float:
     return float(number) if data_type.is_float else int(number)
 
 
-def integers(value: Value) -> list[int]:
+def integers(value: ModelValue) -> list[int]:
     """The elements of a constant."""
     return [int(number) for number in value.known().ravel()]

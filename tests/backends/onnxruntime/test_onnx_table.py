@@ -8,11 +8,11 @@ import sys
 import onnx
 import pytest
 
-from dml_conformance.backends.onnxruntime.table import NODES, Node, nodes_of, operators_of
+from dml_conformance.backends.onnxruntime.table import NODES, NodeRow, nodes_of, operators_of
 from dml_conformance.spec.descriptor import descriptor_classes
 
 
-def fields(row: Node) -> set[str]:
+def fields(row: NodeRow) -> set[str]:
     """The fields of the descriptor that a row names."""
     named = {*row.outputs, *row.given, *row.neutral}
     for source in (*row.inputs, *row.attributes.values()):
@@ -22,7 +22,7 @@ def fields(row: Node) -> set[str]:
 
 
 @pytest.mark.parametrize("row", NODES, ids=lambda row: f"{row.operator}-{row.op_type}")
-def test_a_row_names_what_there_is(row: Node) -> None:
+def test_a_row_names_what_there_is(row: NodeRow) -> None:
     there = {field.attribute for field in descriptor_classes()[row.operator].fields}
     assert fields(row) <= there
     if row.domain or row.since > onnx.defs.onnx_opset_version():  # which this release of onnx does not know

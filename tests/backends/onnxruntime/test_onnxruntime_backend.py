@@ -16,7 +16,7 @@ from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.onnxruntime import backend as backend_module
 from dml_conformance.backends.onnxruntime.backend import OnnxRuntimeBackend
 from dml_conformance.backends.onnxruntime.forms import WITHOUT_FORM, beyond_onnx, form_of, mapped_operators
-from dml_conformance.backends.onnxruntime.graph import Graph, Node
+from dml_conformance.backends.onnxruntime.graph import FormGraph, FormNode
 from dml_conformance.backends.onnxruntime.models import MOST_SESSIONS, Sessions, model_of
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import Phase, Verdict
@@ -171,10 +171,10 @@ def test_known_differences(known: Difference) -> None:
 def planted(monkeypatch: pytest.MonkeyPatch, name: str, value: Any) -> None:
     """Have every node that has an attribute get it wrong."""
 
-    def changed(desc: Any) -> Graph:
+    def changed(desc: Any) -> FormGraph:
         graph = form_of(desc)
         graph.nodes = [
-            Node(node.op_type, node.inputs, node.outputs, {**node.attributes, name: value}, node.domain)
+            FormNode(node.op_type, node.inputs, node.outputs, {**node.attributes, name: value}, node.domain)
             if name in node.attributes
             else node
             for node in graph.nodes

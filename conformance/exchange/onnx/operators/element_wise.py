@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dml_conformance.backends.onnxruntime.table import NODES
-from dml_conformance.backends.onnxruntime.table import Node as Row
+from dml_conformance.backends.onnxruntime.table import NODES, NodeRow
 from dml_conformance.conformance.exchange.onnx.mapping import maps
 from dml_conformance.conformance.exchange.onnx.node import (
     Alias,
     Mapped,
-    Node,
+    ModelNode,
     NotMapped,
     broadcast,
     integers,
@@ -34,7 +33,7 @@ _OTHERS = frozenset(
 )
 
 
-def _is_simple(row: Row) -> bool:
+def _is_simple(row: NodeRow) -> bool:
     tensors = {field.attribute for field in descriptor_classes()[row.operator].fields if field.is_tensor}
     return (
         row.operator.startswith(("ELEMENT_WISE_", "ACTIVATION_"))
@@ -44,12 +43,12 @@ def _is_simple(row: Row) -> bool:
     )
 
 
-_SIMPLE: dict[str, list[Row]] = {}
+_SIMPLE: dict[str, list[NodeRow]] = {}
 for _row in filter(_is_simple, NODES):
     _SIMPLE.setdefault(_row.op_type, []).append(_row)
 
 
-def _of_row(node: Node) -> Mapped:
+def _of_row(node: ModelNode) -> Mapped:
     """As the table of correspondences has it."""
     rows = _SIMPLE[node.op_type]
     row = next((row for row in rows if all(node.attribute(name) == is_ for name, is_ in row.constants.items())), None)
@@ -70,7 +69,7 @@ for _op_type, _rows in _SIMPLE.items():
 @maps("Max", "ELEMENT_WISE_MAX ELEMENT_WISE_IDENTITY")
 @maps("Min", "ELEMENT_WISE_MIN ELEMENT_WISE_IDENTITY")
 @maps("Mean", "ELEMENT_WISE_MEAN ELEMENT_WISE_ADD ELEMENT_WISE_IDENTITY")
-def variadic(node: Node) -> Mapped:
+def variadic(node: ModelNode) -> Mapped:
     """Of two inputs after the other; of more than two a mean is their sum, scaled."""
     given = [broadcast(node.input(n), node.result.sizes) for n in range(len(node.inputs))]
     output = view(node.result)
@@ -91,7 +90,7 @@ def variadic(node: Node) -> Mapped:
 
 
 @maps("Abs", "ELEMENT_WISE_ABS ELEMENT_WISE_IDENTITY")
-def absolute(node: Node) -> Mapped:
+def absolute(node: ModelNode) -> Mapped:
     """What has no sign stays what it is."""
     is_signed = node.result.data_type.is_float or node.result.data_type.is_signed_integer
     name = "ELEMENT_WISE_ABS" if is_signed else "ELEMENT_WISE_IDENTITY"
@@ -99,7 +98,7 @@ def absolute(node: Node) -> Mapped:
 
 
 @maps("Neg", "ELEMENT_WISE_NEGATE ELEMENT_WISE_IDENTITY")
-def negative(node: Node) -> Mapped:
+def negative(node: ModelNode) -> Mapped:
     """Scaled by -1 at levels that have no operator for it."""
     tensors = {"input_tensor": view(node.input(0)), "output_tensor": view(node.result)}
     if node.has("ELEMENT_WISE_NEGATE"):
@@ -109,7 +108,7 @@ def negative(node: Node) -> Mapped:
 
 
 @maps("Pow", "ELEMENT_WISE_CONSTANT_POW ELEMENT_WISE_POW")
-def power(node: Node) -> Mapped:
+def power(node: ModelNode) -> Mapped:
     """An exponent that is one known number is an attribute."""
     base, exponent, sizes = node.input(0), node.input(1), node.result.sizes
     tensors = {"input_tensor": broadcast(base, sizes), "output_tensor": view(node.result)}
@@ -120,7 +119,7 @@ def power(node: Node) -> Mapped:
 
 
 @maps("Clip", "ELEMENT_WISE_CLIP1 ELEMENT_WISE_CLIP")
-def clip(node: Node) -> Mapped:
+def clip(node: ModelNode) -> Mapped:
     """Limits are attributes; a limit that is not given is the end of the type."""
     data_type = node.result.data_type
     least, most = data_type.limits or (-FLOAT32_MAX, FLOAT32_MAX)
@@ -140,7 +139,7 @@ def clip(node: Node) -> Mapped:
 
 
 @maps("Cast CastLike", "CAST FILL_VALUE_CONSTANT ELEMENT_WISE_LOGICAL_EQUALS ELEMENT_WISE_LOGICAL_NOT")
-def cast(node: Node) -> Mapped:
+def cast(node: ModelNode) -> Mapped:
     """Elements of another type. What becomes a truth value is held against 0."""
     given, made = node.input(0), node.result
     if made.is_bool and not given.is_bool:
@@ -158,7 +157,7 @@ def cast(node: Node) -> Mapped:
 
 
 @maps("Identity Reshape Flatten Squeeze Unsqueeze Dropout BitCast")
-def same_memory(node: Node) -> Mapped:
+def same_memory(node: ModelNode) -> Mapped:
     """What changes the sizes alone, or nothing, is no operator: the value is the memory of its input."""
     if node.op_type == "Dropout":
         training = node.optional(2)
@@ -175,7 +174,7 @@ def same_memory(node: Node) -> Mapped:
 @maps("Softmax", "ACTIVATION_SOFTMAX1 ACTIVATION_SOFTMAX")
 @maps("LogSoftmax", "ACTIVATION_LOG_SOFTMAX1 ACTIVATION_LOG_SOFTMAX")
 @maps("Hardmax", "ACTIVATION_HARDMAX1 ACTIVATION_HARDMAX")
-def along_axis(node: Node) -> Mapped:
+def along_axis(node: ModelNode) -> Mapped:
     """Before opset 13 along all dimensions from the axis on; since then along one, at old levels the last alone."""
     name = {"Softmax": "SOFTMAX", "LogSoftmax": "LOG_SOFTMAX", "Hardmax": "HARDMAX"}[node.op_type]
     given, made = node.input(0), node.result
@@ -195,7 +194,7 @@ def along_axis(node: Node) -> Mapped:
 
 @maps("CumSum", "CUMULATIVE_SUMMATION")
 @maps("CumProd", "CUMULATIVE_PRODUCT")
-def cumulative(node: Node) -> Mapped:
+def cumulative(node: ModelNode) -> Mapped:
     """Along an axis that is known."""
     given = node.input(0)
     (found,) = integers(node.input(1))

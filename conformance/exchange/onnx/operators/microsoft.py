@@ -9,11 +9,11 @@ import numpy as np
 from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT, maps, shape_of
 from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
-    Node,
+    ModelNode,
+    ModelValue,
     NotMapped,
     Operation,
     Sizes,
-    Value,
     View,
     broadcast,
     operation,
@@ -31,7 +31,7 @@ from dml_conformance.spec.field_kinds import ScaleBias
 MASK_VALUE = -10_000.0
 
 
-def _attended_sizes(node: Node) -> list[Sizes]:
+def _attended_sizes(node: ModelNode) -> list[Sizes]:
     query, heads = node.input(0).sizes, node.attribute("num_heads")
     if len(query) == 5:
         batch, length, _, _, size = query
@@ -46,7 +46,7 @@ def _attended_sizes(node: Node) -> list[Sizes]:
     return found
 
 
-def _present_sizes(node: Node, n: int) -> Sizes:
+def _present_sizes(node: ModelNode, n: int) -> Sizes:
     """Keys or values from before and those that are new, by head."""
     given, past, heads = node.input(n), node.optional(5 + n), node.attribute("num_heads")
     if len(given.sizes) != 3:
@@ -56,7 +56,7 @@ def _present_sizes(node: Node, n: int) -> Sizes:
 
 
 @maps("MultiHeadAttention", "MULTIHEAD_ATTENTION", MICROSOFT, _attended_sizes)
-def attention_of_heads(node: Node) -> Mapped:
+def attention_of_heads(node: ModelNode) -> Mapped:
     """Query, key and value apart, or stacked where they have five dimensions; keys of four are those from before."""
     query, key = node.input(0), node.optional(1)
     mask, bias = node.optional(4), node.optional(5)
@@ -102,7 +102,7 @@ def attention_of_heads(node: Node) -> Mapped:
     )
 
 
-def _mask(mask: Value | None, scores: Sizes) -> dict[str, Any]:
+def _mask(mask: ModelValue | None, scores: Sizes) -> dict[str, Any]:
     """A mask of one dimension has lengths, or ends and starts, another one a truth value for each key."""
     if mask is None:
         return {"mask_type": "NONE"}
@@ -118,12 +118,12 @@ def _mask(mask: Value | None, scores: Sizes) -> dict[str, Any]:
     return {"mask_tensor": broadcast(mask, scores, own), "mask_type": "BOOLEAN"}
 
 
-def _attention_sizes(node: Node) -> list[Sizes]:
+def _attention_sizes(node: ModelNode) -> list[Sizes]:
     return [(*node.input(0).sizes[:2], node.input(1).sizes[1] // 3)]
 
 
 @maps("Attention", "GEMM ELEMENT_WISE_IDENTITY MULTIHEAD_ATTENTION", MICROSOFT, _attention_sizes)
-def attention(node: Node) -> Mapped:
+def attention(node: ModelNode) -> Mapped:
     """A product makes query, key and value of the input; strides put those of a head beside each other."""
     given, weights, bias, mask = node.input(0), node.input(1), node.optional(2), node.optional(3)
     for name in ("unidirectional", "do_rotary"):
@@ -177,7 +177,7 @@ def attention(node: Node) -> Mapped:
     MICROSOFT,
     shape_of(0),
 )
-def rotary_embedding(node: Node) -> Mapped:
+def rotary_embedding(node: ModelNode) -> Mapped:
     """The halves of each head, or neighbours in it, are swapped; both are weighed by what stands at their positions."""
     given, positions, sizes = node.input(0), node.input(1), node.input(0).sizes
     if len(sizes) != 3:
@@ -231,7 +231,7 @@ def _sequence(made: View, start: float, delta: float) -> Operation:
     )
 
 
-def _embedded_sizes(node: Node) -> list[Sizes]:
+def _embedded_sizes(node: ModelNode) -> list[Sizes]:
     (batch, length), width = node.input(0).sizes, node.input(2).sizes[1]
     return [(batch, length, width), (batch,), (batch, length, width)][: len(node.outputs)]
 
@@ -244,7 +244,7 @@ def _embedded_sizes(node: Node) -> list[Sizes]:
     _embedded_sizes,
     *(2, 0, 2),
 )
-def embedded_normalization(node: Node) -> Mapped:
+def embedded_normalization(node: ModelNode) -> Mapped:
     """The sum of two lookups, or three, is normalized, and may be an output too; another one counts the mask's ones."""
     words, sizes = node.input(0), node.result.sizes
     kind, summed = node.input(2).data_type, node.output(2)
@@ -279,7 +279,7 @@ def embedded_normalization(node: Node) -> Mapped:
         yield from _mask_index(node, counted, node.optional(7))
 
 
-def _mask_index(node: Node, counted: Value, mask: Value | None) -> Mapped:
+def _mask_index(node: ModelNode, counted: ModelValue, mask: ModelValue | None) -> Mapped:
     """How many elements of each row of a mask are one; none where there is no mask."""
     kind = counted.data_type
     fill = {"value_data_type": kind, "value": 0 if mask is None else 1}
@@ -303,7 +303,7 @@ def _mask_index(node: Node, counted: Value, mask: Value | None) -> Mapped:
 
 
 @maps("Gelu BiasGelu FastGelu", "ELEMENT_WISE_ADD ACTIVATION_GELU", MICROSOFT, shape_of(0))
-def gelu(node: Node) -> Mapped:
+def gelu(node: ModelNode) -> Mapped:
     """The provider has no approximation of it."""
     given, bias, output = node.input(0), node.optional(1), view(node.result)
     if bias is None:
@@ -317,7 +317,7 @@ def gelu(node: Node) -> Mapped:
 
 
 @maps("QuickGelu", "ELEMENT_WISE_IDENTITY ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY", MICROSOFT, shape_of(0))
-def quick_gelu(node: Node) -> Mapped:
+def quick_gelu(node: ModelNode) -> Mapped:
     """The input times the sigmoid of a multiple of it."""
     given, alpha = node.input(0), node.attribute("alpha", 1.702)
     scaled, gate = (node.between(n, given.data_type, given.sizes) for n in range(2))
@@ -328,7 +328,7 @@ def quick_gelu(node: Node) -> Mapped:
 
 
 @maps("BiasAdd", "ELEMENT_WISE_ADD", MICROSOFT, shape_of(0))
-def bias_add(node: Node) -> Mapped:
+def bias_add(node: ModelNode) -> Mapped:
     """Two sums."""
     given = node.input(0)
     total = node.between(0, given.data_type, given.sizes)
@@ -337,13 +337,13 @@ def bias_add(node: Node) -> Mapped:
     yield operation("ELEMENT_WISE_ADD", a_tensor=total, b_tensor=view(node.input(2)), output_tensor=view(node.result))
 
 
-def _half_sizes(node: Node) -> list[Sizes]:
+def _half_sizes(node: ModelNode) -> list[Sizes]:
     *leading, last = node.input(0).sizes
     return [(*leading, last // 2)]
 
 
 @maps("BiasSplitGelu", "ELEMENT_WISE_ADD SPLIT ACTIVATION_GELU ELEMENT_WISE_MULTIPLY", MICROSOFT, _half_sizes)
-def bias_split_gelu(node: Node) -> Mapped:
+def bias_split_gelu(node: ModelNode) -> Mapped:
     """One half of a sum times the function of the other."""
     given, half = node.input(0), node.result.sizes
     kind = given.data_type

@@ -12,7 +12,7 @@ from dml_conformance.conformance.exchange.onnx.mapping import maps
 from dml_conformance.conformance.exchange.onnx.node import (
     LEAST_RANK,
     Mapped,
-    Node,
+    ModelNode,
     NotMapped,
     Sizes,
     broadcast,
@@ -35,7 +35,7 @@ def leading(sizes: Sequence[int]) -> int:
 
 
 @maps("Transpose", "ELEMENT_WISE_IDENTITY")
-def transposition(node: Node) -> Mapped:
+def transposition(node: ModelNode) -> Mapped:
     """The input is read with its strides in another order."""
     given = node.input(0)
     order = node.attribute("perm") or tuple(reversed(range(len(given.sizes))))
@@ -43,7 +43,7 @@ def transposition(node: Node) -> Mapped:
 
 
 @maps("Expand", "ELEMENT_WISE_IDENTITY")
-def expansion(node: Node) -> Mapped:
+def expansion(node: ModelNode) -> Mapped:
     yield operation(
         "ELEMENT_WISE_IDENTITY",
         input_tensor=broadcast(node.input(0), node.result.sizes),
@@ -52,7 +52,7 @@ def expansion(node: Node) -> Mapped:
 
 
 @maps("Concat", "JOIN")
-def join(node: Node) -> Mapped:
+def join(node: ModelNode) -> Mapped:
     """Inputs without elements are left out."""
     sizes = node.result.sizes
     parts = [value for value in node.inputs if value is not None and 0 not in value.sizes]
@@ -61,7 +61,7 @@ def join(node: Node) -> Mapped:
 
 
 @maps("Split", "SPLIT")
-def split(node: Node) -> Mapped:
+def split(node: ModelNode) -> Mapped:
     """Outputs without elements are left out."""
     sizes = node.input(0).sizes
     parts = []
@@ -75,7 +75,7 @@ def split(node: Node) -> Mapped:
 
 
 @maps("Slice", "SLICE1 SLICE")
-def piece(node: Node) -> Mapped:
+def piece(node: ModelNode) -> Mapped:
     """A window of each dimension; a negative step walks it from its end."""
     given, sizes, made = node.input(0), node.input(0).sizes, node.result.sizes
     if node.version < 10:
@@ -118,7 +118,7 @@ def piece(node: Node) -> Mapped:
 
 
 @maps("Pad", "PADDING1 PADDING")
-def padding(node: Node) -> Mapped:
+def padding(node: ModelNode) -> Mapped:
     given, data_type = node.input(0), node.result.data_type
     sizes = given.sizes
     pads = list(node.attribute("pads")) if node.version < 11 else integers(node.input(1))
@@ -153,7 +153,7 @@ def padding(node: Node) -> Mapped:
 
 
 @maps("Tile", "TILE")
-def tile(node: Node) -> Mapped:
+def tile(node: ModelNode) -> Mapped:
     given, repeats = node.input(0), integers(node.input(1))
     rank = len(given.sizes) + leading(given.sizes)
     yield operation("TILE", input_tensor=view(given), output_tensor=view(node.result), repeats=padded(repeats, rank))
@@ -161,7 +161,7 @@ def tile(node: Node) -> Mapped:
 
 @maps("DepthToSpace", "DEPTH_TO_SPACE1 DEPTH_TO_SPACE")
 @maps("SpaceToDepth", "SPACE_TO_DEPTH1 SPACE_TO_DEPTH")
-def depth_and_space(node: Node) -> Mapped:
+def depth_and_space(node: ModelNode) -> Mapped:
     """In the order depth, column, row, unless a later version is asked for another one."""
     name = "DEPTH_TO_SPACE" if node.op_type == "DepthToSpace" else "SPACE_TO_DEPTH"
     orders = {"DCR": "DEPTH_COLUMN_ROW", "CRD": "COLUMN_ROW_DEPTH"}
@@ -182,13 +182,13 @@ def depth_and_space(node: Node) -> Mapped:
 # --- indices ------------------------------------------------------------------------------------------------------
 
 
-def _rank(node: Node, *numbers: int) -> int:
+def _rank(node: ModelNode, *numbers: int) -> int:
     """As many dimensions as the largest of some inputs and the output has, so that all can have them."""
     return max(LEAST_RANK, len(node.result.sizes), *(len(node.input(n).sizes) for n in numbers))
 
 
 @maps("Gather", "GATHER")
-def gather(node: Node) -> Mapped:
+def gather(node: ModelNode) -> Mapped:
     data, indices, rank = node.input(0), node.input(1), _rank(node, 0, 1)
     yield operation(
         "GATHER",
@@ -201,7 +201,7 @@ def gather(node: Node) -> Mapped:
 
 
 @maps("GatherElements", "GATHER_ELEMENTS")
-def gather_elements(node: Node) -> Mapped:
+def gather_elements(node: ModelNode) -> Mapped:
     sizes = node.input(0).sizes
     yield operation(
         "GATHER_ELEMENTS",
@@ -213,7 +213,7 @@ def gather_elements(node: Node) -> Mapped:
 
 
 @maps("GatherND", "GATHER_ND1 GATHER_ND")
-def gather_by_coordinates(node: Node) -> Mapped:
+def gather_by_coordinates(node: ModelNode) -> Mapped:
     data, indices, rank = node.input(0), node.input(1), _rank(node, 0, 1)
     batch = node.attribute("batch_dims", 0)
     fields = {
@@ -231,13 +231,13 @@ def gather_by_coordinates(node: Node) -> Mapped:
         yield operation("GATHER_ND", **fields)
 
 
-def _check_reduction(node: Node) -> None:
+def _check_reduction(node: ModelNode) -> None:
     if node.attribute("reduction", "none") != "none":
         raise NotMapped(f"reduction {node.attribute('reduction')} is none of DirectML's")
 
 
 @maps("Scatter ScatterElements", "SCATTER")
-def scatter(node: Node) -> Mapped:
+def scatter(node: ModelNode) -> Mapped:
     _check_reduction(node)
     sizes = node.input(0).sizes
     yield operation(
@@ -251,7 +251,7 @@ def scatter(node: Node) -> Mapped:
 
 
 @maps("ScatterND", "SCATTER_ND")
-def scatter_by_coordinates(node: Node) -> Mapped:
+def scatter_by_coordinates(node: ModelNode) -> Mapped:
     _check_reduction(node)
     data, indices, updates, rank = node.input(0), node.input(1), node.input(2), _rank(node, 0, 1, 2)
     yield operation(
@@ -266,7 +266,7 @@ def scatter_by_coordinates(node: Node) -> Mapped:
 
 
 @maps("OneHot", "ONE_HOT")
-def one_hot(node: Node) -> Mapped:
+def one_hot(node: ModelNode) -> Mapped:
     """Indices get a dimension of size 1 where the output has the new one."""
     sizes = node.result.sizes
     axis = node.axis(len(sizes), -1)
@@ -280,7 +280,7 @@ def one_hot(node: Node) -> Mapped:
 
 
 @maps("TopK", "TOP_K1 TOP_K")
-def top_k(node: Node) -> Mapped:
+def top_k(node: ModelNode) -> Mapped:
     sizes, indices = node.input(0).sizes, node.output(1)
     if indices is None:
         raise NotMapped("its indices are left out, and TOP_K writes them")
@@ -302,7 +302,7 @@ def top_k(node: Node) -> Mapped:
 
 
 @maps("ReverseSequence", "REVERSE_SUBSEQUENCES")
-def reversed_sequences(node: Node) -> Mapped:
+def reversed_sequences(node: ModelNode) -> Mapped:
     """A length for each sequence, whatever else there is of it."""
     sizes, lengths = node.input(0).sizes, node.input(1)
     time, batch = node.attribute("time_axis", 0), node.attribute("batch_axis", 1)
@@ -321,7 +321,7 @@ def reversed_sequences(node: Node) -> Mapped:
 
 
 @maps("ConstantOfShape", "FILL_VALUE_CONSTANT")
-def fill(node: Node) -> Mapped:
+def fill(node: ModelNode) -> Mapped:
     made = node.result
     value = node.attribute("value")
     number = np.zeros(1) if value is None else value
@@ -334,7 +334,7 @@ def fill(node: Node) -> Mapped:
 
 
 @maps("Range", "FILL_VALUE_SEQUENCE")
-def sequence(node: Node) -> Mapped:
+def sequence(node: ModelNode) -> Mapped:
     made = node.result
     yield operation(
         "FILL_VALUE_SEQUENCE",
@@ -346,7 +346,7 @@ def sequence(node: Node) -> Mapped:
 
 
 @maps("EyeLike", "DIAGONAL_MATRIX1 DIAGONAL_MATRIX")
-def diagonal(node: Node) -> Mapped:
+def diagonal(node: ModelNode) -> Mapped:
     """Ones along a diagonal, and zeros elsewhere."""
     made, offset = node.result, node.attribute("k", 0)
     if node.has("DIAGONAL_MATRIX1"):
@@ -364,7 +364,7 @@ def diagonal(node: Node) -> Mapped:
 
 
 @maps("Trilu", "DIAGONAL_MATRIX1")
-def triangle(node: Node) -> Mapped:
+def triangle(node: ModelNode) -> Mapped:
     """Zeros on the other side of a diagonal."""
     made, shift = node.result, node.optional(1)
     k = 0 if shift is None else int(scalar(shift, DataType.INT64))
@@ -391,7 +391,7 @@ def reduced(sizes: Sizes, axes: Sequence[int]) -> Sizes:
 
 
 @maps(" ".join(_FUNCTIONS), "REDUCE")
-def reduction(node: Node) -> Mapped:
+def reduction(node: ModelNode) -> Mapped:
     """The output keeps its dimensions, whether the node says so or not."""
     sizes, named = node.input(0).sizes, node.optional(1)
     given = node.attribute("axes") if named is None else integers(named)
@@ -411,7 +411,7 @@ def reduction(node: Node) -> Mapped:
 
 @maps("ArgMax", "ARGMAX REDUCE")
 @maps("ArgMin", "ARGMIN REDUCE")
-def place_of_extreme(node: Node) -> Mapped:
+def place_of_extreme(node: ModelNode) -> Mapped:
     sizes = node.input(0).sizes
     axis = node.axis(len(sizes))
     name = node.op_type.upper()

@@ -8,11 +8,11 @@ from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT, maps, s
 from dml_conformance.conformance.exchange.onnx.node import (
     LEAST_RANK,
     Mapped,
-    Node,
+    ModelNode,
+    ModelValue,
     NotMapped,
     Operation,
     Sizes,
-    Value,
     View,
     broadcast,
     from_first,
@@ -25,7 +25,7 @@ from dml_conformance.spec.tensor import TensorDesc
 
 
 @maps("BatchNormalization", "BATCH_NORMALIZATION")
-def batch_normalization(node: Node) -> Mapped:
+def batch_normalization(node: ModelNode) -> Mapped:
     """Batch and channels come first; dimensions that are missing follow."""
     if node.attribute("training_mode", 0) or any(node.outputs[1:]):
         raise NotMapped("it is in training mode")
@@ -51,7 +51,7 @@ def batch_normalization(node: Node) -> Mapped:
 
 
 def mean_variance(
-    node: Node,
+    node: ModelNode,
     given: View,
     output: View,
     axes: tuple[int, ...],
@@ -73,7 +73,7 @@ def mean_variance(
 
 
 @maps("InstanceNormalization", "MEAN_VARIANCE_NORMALIZATION1 MEAN_VARIANCE_NORMALIZATION")
-def instance_normalization(node: Node) -> Mapped:
+def instance_normalization(node: ModelNode) -> Mapped:
     """Along all dimensions after batch and channels; those that are missing follow."""
     sizes = node.input(0).sizes
     whole = (*sizes, *(1,) * (LEAST_RANK - len(sizes)))
@@ -95,7 +95,7 @@ def instance_normalization(node: Node) -> Mapped:
 
 
 @maps("MeanVarianceNormalization", "MEAN_VARIANCE_NORMALIZATION1")
-def own_mean_and_variance(node: Node) -> Mapped:
+def own_mean_and_variance(node: ModelNode) -> Mapped:
     """ONNX's function adds 1e-9."""
     rank = len(node.input(0).sizes)
     axes = sorted(from_first(axis, rank) for axis in node.attribute("axes", (0, 2, 3)))
@@ -104,14 +104,14 @@ def own_mean_and_variance(node: Node) -> Mapped:
 
 
 @maps("LayerNormalization", "MEAN_VARIANCE_NORMALIZATION1")
-def layer_normalization(node: Node) -> Mapped:
+def layer_normalization(node: ModelNode) -> Mapped:
     if any(node.outputs[1:]):
         raise NotMapped("its mean or deviation is asked for")
     bias = node.optional(2)
     yield _along_last(node, view(node.input(0)), node.input(1), bias)
 
 
-def _along_last(node: Node, given: View, scale: Value, bias: Value | None) -> Operation:
+def _along_last(node: ModelNode, given: View, scale: ModelValue, bias: ModelValue | None) -> Operation:
     """Along all dimensions from an axis on, by a scale and bias that have these."""
     rank, own = len(given.tensor.sizes), len(node.result.sizes)
     axis = node.axis(own, -1)
@@ -127,14 +127,14 @@ def _along_last(node: Node, given: View, scale: Value, bias: Value | None) -> Op
 
 @maps("RMSNormalization", "MEAN_VARIANCE_NORMALIZATION2")
 @maps("SimplifiedLayerNormalization", "MEAN_VARIANCE_NORMALIZATION2", MICROSOFT, shape_of(0))
-def root_mean_square(node: Node) -> Mapped:
+def root_mean_square(node: ModelNode) -> Mapped:
     """Without a mean."""
     if any(node.outputs[1:]):
         raise NotMapped("its deviation is asked for")
     yield _root_mean_square(node, view(node.input(0)), node.input(1))
 
 
-def _root_mean_square(node: Node, given: View, scale: Value) -> Operation:
+def _root_mean_square(node: ModelNode, given: View, scale: ModelValue) -> Operation:
     rank, own = len(given.tensor.sizes), len(node.result.sizes)
     return operation(
         "MEAN_VARIANCE_NORMALIZATION2",
@@ -148,14 +148,14 @@ def _root_mean_square(node: Node, given: View, scale: Value) -> Operation:
     )
 
 
-def _skip_sizes(node: Node) -> list[Sizes]:
+def _skip_sizes(node: ModelNode) -> list[Sizes]:
     sizes = node.input(0).sizes
     return [sizes, (), (), sizes][: len(node.outputs)]
 
 
 @maps("SkipLayerNormalization", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION1", MICROSOFT, _skip_sizes)
 @maps("SkipSimplifiedLayerNormalization", "ELEMENT_WISE_ADD MEAN_VARIANCE_NORMALIZATION2", MICROSOFT, _skip_sizes)
-def skip_layer_normalization(node: Node) -> Mapped:
+def skip_layer_normalization(node: ModelNode) -> Mapped:
     """The sum of two inputs, and of a bias, is normalized; it may be an output too."""
     if node.output(1) is not None or node.output(2) is not None:
         raise NotMapped("its mean or deviation is asked for")
@@ -174,7 +174,7 @@ def skip_layer_normalization(node: Node) -> Mapped:
 
 
 @maps("GroupNorm", "MEAN_VARIANCE_NORMALIZATION1 ACTIVATION_SIGMOID ELEMENT_WISE_MULTIPLY", MICROSOFT, shape_of(0))
-def group_normalization(node: Node) -> Mapped:
+def group_normalization(node: ModelNode) -> Mapped:
     """Channels come last; strides put each group's before the pixels."""
     if node.attribute("channels_last", 1) != 1:
         raise NotMapped("channels do not come last")
@@ -201,7 +201,7 @@ def group_normalization(node: Node) -> Mapped:
 
 
 @maps("LRN", "LOCAL_RESPONSE_NORMALIZATION")
-def local_response(node: Node) -> Mapped:
+def local_response(node: ModelNode) -> Mapped:
     yield operation(
         "LOCAL_RESPONSE_NORMALIZATION",
         input_tensor=view(node.input(0)),
@@ -213,7 +213,7 @@ def local_response(node: Node) -> Mapped:
 
 
 @maps("LpNormalization", "LP_NORMALIZATION")
-def lp_normalization(node: Node) -> Mapped:
+def lp_normalization(node: ModelNode) -> Mapped:
     """With the provider's epsilon; ONNX has none."""
     sizes = node.input(0).sizes
     axis = max(LEAST_RANK - len(sizes), 0) + node.axis(len(sizes), -1)

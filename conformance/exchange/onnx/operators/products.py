@@ -9,10 +9,10 @@ from math import prod
 from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT, maps
 from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
-    Node,
+    ModelNode,
+    ModelValue,
     NotMapped,
     Sizes,
-    Value,
     View,
     broadcast,
     operation,
@@ -28,7 +28,7 @@ NO_TRANSFORM = {"trans_a": "NONE", "trans_b": "NONE"}
 
 
 @maps("Gemm", "GEMM")
-def gemm(node: Node) -> Mapped:
+def gemm(node: ModelNode) -> Mapped:
     """C is stretched to the sizes of the output."""
     addend = node.optional(2)
     yield operation(
@@ -47,7 +47,7 @@ def gemm(node: Node) -> Mapped:
 class Matrices:
     """Two factors and their product, each with rows and columns, and with the batch of the product."""
 
-    def __init__(self, node: Node, a: int = 0, b: int = 1) -> None:
+    def __init__(self, node: ModelNode, a: int = 0, b: int = 1) -> None:
         own_a, own_b, output = node.input(a).sizes, node.input(b).sizes, node.result.sizes
         if not own_a or not own_b:
             raise NotMapped("a factor is a single number")
@@ -63,13 +63,13 @@ class Matrices:
 
 
 @maps("MatMul", "GEMM")
-def product(node: Node) -> Mapped:
+def product(node: ModelNode) -> Mapped:
     """A vector is a matrix of one row or column."""
     of = Matrices(node)
     yield operation("GEMM", a_tensor=of.a, b_tensor=of.b, output_tensor=of.output, **NO_TRANSFORM, alpha=1.0, beta=0.0)
 
 
-def _fused_sizes(node: Node) -> list[Sizes]:
+def _fused_sizes(node: ModelNode) -> list[Sizes]:
     (*batch_a, m, k), (*batch_b, n, p) = node.input(0).sizes, node.input(1).sizes
     if node.attribute("transA", 0):
         m, k = k, m
@@ -83,7 +83,7 @@ def _fused_sizes(node: Node) -> list[Sizes]:
 
 
 @maps("FusedMatMul", "GEMM", MICROSOFT, _fused_sizes)
-def fused_product(node: Node) -> Mapped:
+def fused_product(node: ModelNode) -> Mapped:
     """A product with transposed factors and a factor of its own."""
     a, b, output = node.input(0), node.input(1), node.result
     batch = output.sizes[:-2]
@@ -102,23 +102,23 @@ def fused_product(node: Node) -> Mapped:
 # --- of integers --------------------------------------------------------------------------------------------------
 
 
-def _along_rows(value: Value | None) -> View | None:
+def _along_rows(value: ModelValue | None) -> View | None:
     """A scale or zero point for each row, or one for all."""
     return None if value is None else _along(value, (1, 1, prod(value.sizes), 1))
 
 
-def _along_columns(value: Value | None) -> View | None:
+def _along_columns(value: ModelValue | None) -> View | None:
     return None if value is None else _along(value, (1, 1, 1, prod(value.sizes)))
 
 
-def _along(value: Value, sizes: Sizes) -> View:
+def _along(value: ModelValue, sizes: Sizes) -> View:
     if len([size for size in value.sizes if size != 1]) > 1:
         raise NotMapped(f"{value.name!r} has sizes {list(value.sizes)}, one for more than each row or column")
     return view(value, sizes)
 
 
 @maps("MatMulInteger", "MATRIX_MULTIPLY_INTEGER")
-def product_of_integers(node: Node) -> Mapped:
+def product_of_integers(node: ModelNode) -> Mapped:
     of = Matrices(node)
     yield operation(
         "MATRIX_MULTIPLY_INTEGER",
@@ -131,7 +131,7 @@ def product_of_integers(node: Node) -> Mapped:
 
 
 @maps("QLinearMatMul", "QUANTIZED_LINEAR_MATRIX_MULTIPLY")
-def quantized_product(node: Node) -> Mapped:
+def quantized_product(node: ModelNode) -> Mapped:
     of = Matrices(node, 0, 3)
     yield operation(
         "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
@@ -147,14 +147,14 @@ def quantized_product(node: Node) -> Mapped:
     )
 
 
-def _product_sizes(node: Node) -> list[Sizes]:
+def _product_sizes(node: ModelNode) -> list[Sizes]:
     (*batch_a, m, _), (*batch_b, _, n) = node.input(0).sizes, node.input(1).sizes
     rank = max(len(batch_a), len(batch_b))
     return [(*(max(pair) for pair in zip(padded(batch_a, rank), padded(batch_b, rank), strict=True)), m, n)]
 
 
 @maps("MatMulIntegerToFloat", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", MICROSOFT, _product_sizes, 2)
-def product_of_integers_to_float(node: Node) -> Mapped:
+def product_of_integers_to_float(node: ModelNode) -> Mapped:
     of, bias = Matrices(node), node.optional(6)
     yield operation(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
@@ -175,7 +175,7 @@ def product_of_integers_to_float(node: Node) -> Mapped:
     MICROSOFT,
     _product_sizes,
 )
-def dynamically_quantized_product(node: Node) -> Mapped:
+def dynamically_quantized_product(node: ModelNode) -> Mapped:
     """A is quantized by what is found in it."""
     a, bias = node.input(0), node.optional(4)
     of = Matrices(node)
@@ -205,7 +205,7 @@ def dynamically_quantized_product(node: Node) -> Mapped:
 
 
 @maps("Einsum", "GEMM ELEMENT_WISE_MULTIPLY ELEMENT_WISE_IDENTITY REDUCE")
-def sum_of_products(node: Node) -> Mapped:
+def sum_of_products(node: ModelNode) -> Mapped:
     """What is a product of matrices in a batch, of elements, a sum or a transposition, by strides alone."""
     equation = re.sub(r"\s", "", node.attribute("equation"))
     left, _, output = equation.partition("->")
@@ -222,7 +222,7 @@ def sum_of_products(node: Node) -> Mapped:
         raise NotMapped(f"{equation} has more than two factors")
 
 
-def _of_one(node: Node, term: str, output: str) -> Mapped:
+def _of_one(node: ModelNode, term: str, output: str) -> Mapped:
     given, made = node.input(0), node.result
     summed = [label for label in term if label not in output]
     order = [term.index(label) for label in (*output, *summed)]
@@ -236,7 +236,7 @@ def _of_one(node: Node, term: str, output: str) -> Mapped:
     yield operation("REDUCE", function="SUM", input_tensor=turned, output_tensor=view(made, kept), axes=axes)
 
 
-def _of_two(node: Node, a: str, b: str, output: str) -> Mapped:
+def _of_two(node: ModelNode, a: str, b: str, output: str) -> Mapped:
     batch = [label for label in output if label in a and label in b]
     rows = [label for label in output if label in a and label not in b]
     columns = [label for label in output if label in b and label not in a]
@@ -263,7 +263,7 @@ def _of_two(node: Node, a: str, b: str, output: str) -> Mapped:
     )
 
 
-def _labelled(value: Value, term: str, order: Sequence[str]) -> View:
+def _labelled(value: ModelValue, term: str, order: Sequence[str]) -> View:
     """A value with its labelled dimensions in another order; an unlabelled one has size 1."""
     sizes, strides = (
         dict(zip(term, value.sizes, strict=True)),
@@ -278,12 +278,12 @@ def _labelled(value: Value, term: str, order: Sequence[str]) -> View:
 # --- weights of few bits ------------------------------------------------------------------------------------------
 
 
-def _few_bits_sizes(node: Node) -> list[Sizes]:
+def _few_bits_sizes(node: ModelNode) -> list[Sizes]:
     return [(*node.input(0).sizes[:-1], node.attribute("N"))]
 
 
 @maps("MatMulNBits", "DEQUANTIZE GEMM", MICROSOFT, _few_bits_sizes)
-def product_by_few_bits(node: Node) -> Mapped:
+def product_by_few_bits(node: ModelNode) -> Mapped:
     """The weights, two in a byte and in blocks along the rows of B transposed, are numbers first."""
     n, k, size = node.attribute("N"), node.attribute("K"), node.attribute("block_size")
     if node.attribute("bits", 4) != 4:

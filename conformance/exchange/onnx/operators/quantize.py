@@ -7,11 +7,11 @@ from math import prod
 from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT, maps, shape_of
 from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
-    Node,
+    ModelNode,
+    ModelValue,
     NotMapped,
     Operation,
     Sizes,
-    Value,
     View,
     broadcast,
     from_first,
@@ -21,7 +21,7 @@ from dml_conformance.conformance.exchange.onnx.node import (
 )
 
 
-def stretched(value: Value, sizes: Sizes, axis: int) -> View:
+def stretched(value: ModelValue, sizes: Sizes, axis: int) -> View:
     """A scale or zero point for every element: one for all, one along an axis, or of sizes that broadcast."""
     own = value.sizes
     if prod(own) == 1:
@@ -36,7 +36,7 @@ def stretched(value: Value, sizes: Sizes, axis: int) -> View:
 @maps("DequantizeLinear", "ELEMENT_WISE_DEQUANTIZE_LINEAR DEQUANTIZE")
 @maps("QuantizeLinear", "ELEMENT_WISE_QUANTIZE_LINEAR", MICROSOFT, shape_of(0), 2)
 @maps("DequantizeLinear", "ELEMENT_WISE_DEQUANTIZE_LINEAR", MICROSOFT, shape_of(0), 1)
-def linear(node: Node) -> Mapped:
+def linear(node: ModelNode) -> Mapped:
     """With a scale and zero point for each element, by strides of 0, or by blocks where the node has them."""
     name = "QUANTIZE" if node.op_type == "QuantizeLinear" else "DEQUANTIZE"
     given, scale, zero_point = node.input(0), node.input(1), node.optional(2)
@@ -54,7 +54,9 @@ def linear(node: Node) -> Mapped:
     )
 
 
-def _by_blocks(name: str, given: Value, scale: Value, zero_point: Value | None, made: Value) -> Operation:
+def _by_blocks(
+    name: str, given: ModelValue, scale: ModelValue, zero_point: ModelValue | None, made: ModelValue
+) -> Operation:
     parts = [view(scale)] if zero_point is None else [view(scale), view(zero_point)]
     return operation(
         name,
@@ -66,7 +68,7 @@ def _by_blocks(name: str, given: Value, scale: Value, zero_point: Value | None, 
 
 
 @maps("DynamicQuantizeLinear", "DYNAMIC_QUANTIZE_LINEAR")
-def dynamic(node: Node) -> Mapped:
+def dynamic(node: ModelNode) -> Mapped:
     scale, zero_point = node.output(1), node.output(2)
     if scale is None or zero_point is None:
         raise NotMapped("an output is left out, and DYNAMIC_QUANTIZE_LINEAR writes all of them")
@@ -79,14 +81,14 @@ def dynamic(node: Node) -> Mapped:
     )
 
 
-def _sum_sizes(node: Node) -> list[Sizes]:
+def _sum_sizes(node: ModelNode) -> list[Sizes]:
     a, b = node.input(0).sizes, node.input(3).sizes
     rank = max(len(a), len(b))
     return [tuple(max(pair) for pair in zip(padded(a, rank), padded(b, rank), strict=True))]
 
 
 @maps("QLinearAdd", "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", MICROSOFT, _sum_sizes)
-def quantized_sum(node: Node) -> Mapped:
+def quantized_sum(node: ModelNode) -> Mapped:
     sizes = node.result.sizes
 
     def one(n: int) -> View | None:
@@ -107,7 +109,7 @@ def quantized_sum(node: Node) -> Mapped:
     )
 
 
-def _dequantized(name: str, given: View, scale: Value, zero_point: Value | None, made: View) -> Operation:
+def _dequantized(name: str, given: View, scale: ModelValue, zero_point: ModelValue | None, made: View) -> Operation:
     """Numbers of a tensor that has one scale, or integers of them."""
     sizes = given.tensor.sizes
     return operation(
@@ -123,7 +125,7 @@ DEQUANTIZE, QUANTIZE = "ELEMENT_WISE_DEQUANTIZE_LINEAR", "ELEMENT_WISE_QUANTIZE_
 
 
 @maps("QLinearSigmoid", f"{DEQUANTIZE} ACTIVATION_SIGMOID {QUANTIZE}", MICROSOFT, shape_of(0))
-def quantized_sigmoid(node: Node) -> Mapped:
+def quantized_sigmoid(node: ModelNode) -> Mapped:
     """As numbers in between."""
     given, scale = node.input(0), node.input(1)
     numbers, found = (node.between(n, scale.data_type, given.sizes) for n in range(2))
@@ -132,7 +134,7 @@ def quantized_sigmoid(node: Node) -> Mapped:
     yield _dequantized(QUANTIZE, found, node.input(3), node.optional(4), view(node.result))
 
 
-def _join_sizes(node: Node) -> list[Sizes]:
+def _join_sizes(node: ModelNode) -> list[Sizes]:
     parts = [node.input(n).sizes for n in range(2, len(node.inputs), 3)]
     axis = node.axis(len(parts[0]))
     total = sum(sizes[axis] for sizes in parts)
@@ -140,7 +142,7 @@ def _join_sizes(node: Node) -> list[Sizes]:
 
 
 @maps("QLinearConcat", f"{DEQUANTIZE} JOIN {QUANTIZE}", MICROSOFT, _join_sizes, 2)
-def quantized_join(node: Node) -> Mapped:
+def quantized_join(node: ModelNode) -> Mapped:
     """As numbers in between, as each part has a scale of its own."""
     sizes, scale = node.result.sizes, node.input(0)
     parts = []

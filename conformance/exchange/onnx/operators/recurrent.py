@@ -7,7 +7,7 @@ from typing import Any
 from dml_conformance.conformance.exchange.onnx.mapping import maps
 from dml_conformance.conformance.exchange.onnx.node import (
     Mapped,
-    Node,
+    ModelNode,
     NotMapped,
     activation,
     operation,
@@ -36,7 +36,7 @@ FUNCTIONS: dict[str, tuple[str, dict[str, float]]] = {
 }
 
 
-def activations(node: Node) -> list[OperatorDesc]:
+def activations(node: ModelNode) -> list[OperatorDesc]:
     """Those of each direction; parameters are taken from the node's lists by those that have any, in turn."""
     directions = 2 if node.attribute("direction") == "bidirectional" else 1
     names = node.attribute("activations") or DEFAULTS[node.op_type] * directions
@@ -57,7 +57,7 @@ def activations(node: Node) -> list[OperatorDesc]:
 @maps("RNN", "RNN")
 @maps("GRU", "GRU")
 @maps("LSTM", "LSTM")
-def recurrent(node: Node) -> Mapped:
+def recurrent(node: ModelNode) -> Mapped:
     if node.attribute("layout", 0):
         raise NotMapped("the batch comes first, by layout, and DirectML has the sequence first")
     if node.attribute("clip") is not None and node.op_type != "LSTM":

@@ -10,7 +10,7 @@ from dml_conformance.conformance.exchange.onnx.mapping import maps
 from dml_conformance.conformance.exchange.onnx.node import (
     LEAST_RANK,
     Mapped,
-    Node,
+    ModelNode,
     NotMapped,
     Sizes,
     from_first,
@@ -21,7 +21,7 @@ from dml_conformance.conformance.exchange.onnx.node import (
 from dml_conformance.spec.field_kinds import FLOAT32_MAX, Size2d
 
 
-class Along(NamedTuple):
+class ResizedAxis(NamedTuple):
     """How coordinates of the output become those of the input along a dimension: (x - of_output) / scale - of_input."""
 
     scale: float
@@ -32,7 +32,7 @@ class Along(NamedTuple):
         return (np.arange(count, dtype=np.float64) - self.of_output) / self.scale - self.of_input
 
 
-def _scales(node: Node, sizes: Sizes, made: Sizes) -> list[float]:
+def _scales(node: ModelNode, sizes: Sizes, made: Sizes) -> list[float]:
     """The scale of each dimension, as the node has it or as the sizes give it."""
     ratios = [new / old for new, old in zip(made, sizes, strict=True)]
     if node.op_type == "Upsample" and node.version < 9:
@@ -54,24 +54,24 @@ def _scales(node: Node, sizes: Sizes, made: Sizes) -> list[float]:
     return [one if d in axes else 1.0 for d in range(len(sizes))]
 
 
-def _along(mode: str, scale: float, size: int, made: int) -> Along:
+def _along(mode: str, scale: float, size: int, made: int) -> ResizedAxis:
     """A dimension by its coordinate transformation."""
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and made > 1):
-        return Along(scale, 0.5, -0.5)
+        return ResizedAxis(scale, 0.5, -0.5)
     if mode == "pytorch_half_pixel":
-        return Along(FLOAT32_MAX, 0.0, 0.0)
+        return ResizedAxis(FLOAT32_MAX, 0.0, 0.0)
     if mode == "align_corners":
         is_one = size <= 1 or made <= 1
-        return Along(FLOAT32_MAX if is_one else (made - 1) / (size - 1), 0.0, 0.0)
+        return ResizedAxis(FLOAT32_MAX if is_one else (made - 1) / (size - 1), 0.0, 0.0)
     if mode == "asymmetric":
-        return Along(scale, 0.0, 0.0)
+        return ResizedAxis(scale, 0.0, 0.0)
     if mode == "tf_half_pixel_for_nn":
-        return Along(scale, 0.0, -0.5)
+        return ResizedAxis(scale, 0.0, -0.5)
     raise NotMapped(f"coordinate_transformation_mode {mode} is none of DirectML's")
 
 
 @maps("Resize Upsample", "RESAMPLE3 RESAMPLE2 RESAMPLE1 RESAMPLE UPSAMPLE_2D")
-def resize(node: Node) -> Mapped:
+def resize(node: ModelNode) -> Mapped:
     """In the newest version that the level has, with offsets for the coordinates of ONNX."""
     sizes, made = node.input(0).sizes, node.result.sizes
     is_old = node.op_type == "Upsample" or node.version < 11
@@ -136,7 +136,7 @@ def resize(node: Node) -> Mapped:
     )
 
 
-def _shift_of_nearest(nearest: str, every: list[Along], made: Sizes) -> float:
+def _shift_of_nearest(nearest: str, every: list[ResizedAxis], made: Sizes) -> float:
     """What is taken away before RESAMPLE1 rounds to the nearest, halves up; others only where nothing lies on half."""
     coordinates = np.concatenate([along.coordinates(count) for along, count in zip(every, made, strict=True)])
     if nearest == "floor":

@@ -9,10 +9,10 @@ from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT, maps
 from dml_conformance.conformance.exchange.onnx.node import (
     LEAST_RANK,
     Mapped,
-    Node,
+    ModelNode,
+    ModelValue,
     NotMapped,
     Sizes,
-    Value,
     View,
     integers,
     operation,
@@ -59,7 +59,7 @@ CONVOLVED = ("strides", "dilations", "start_padding", "end_padding")
 POOLED = ("window_size", "strides", "start_padding", "end_padding")
 
 
-def windows(node: Node, kernel: Sizes, image: Sizes, output: Sizes) -> Windows:
+def windows(node: ModelNode, kernel: Sizes, image: Sizes, output: Sizes) -> Windows:
     """What slides over an image so that the output has the sizes that ONNX says, padding worked out."""
     count = len(kernel)
     strides = node.attribute("strides") or (1,) * count
@@ -82,7 +82,7 @@ def windows(node: Node, kernel: Sizes, image: Sizes, output: Sizes) -> Windows:
     return Windows(kernel, tuple(strides), tuple(dilations), tuple(before), tuple(behind), (0,) * count)
 
 
-def backward_windows(node: Node, kernel: Sizes, image: Sizes, output: Sizes) -> Windows:
+def backward_windows(node: ModelNode, kernel: Sizes, image: Sizes, output: Sizes) -> Windows:
     """What slides over the output of a transposed convolution."""
     count = len(kernel)
     strides = node.attribute("strides") or (1,) * count
@@ -105,39 +105,39 @@ def backward_windows(node: Node, kernel: Sizes, image: Sizes, output: Sizes) -> 
     return Windows(kernel, tuple(strides), tuple(dilations), tuple(before), tuple(behind), tuple(added))
 
 
-def image_view(value: Value) -> View:
+def image_view(value: ModelValue) -> View:
     """An image, or a filter, with at least two spatial dimensions: those that are added come first of them."""
     sizes = value.sizes
     return view(value, (*sizes[:FIRST], *padded(sizes[FIRST:], LEAST_RANK - FIRST)))
 
 
-def along_channels(value: Value, rank: int) -> View:
+def along_channels(value: ModelValue, rank: int) -> View:
     """A value for each channel, or one for all."""
     count = prod(value.sizes)
     return view(value, (1, count, *(1,) * (rank - FIRST)))
 
 
-def _optional_channels(value: Value | None, rank: int) -> View | None:
+def _optional_channels(value: ModelValue | None, rank: int) -> View | None:
     return None if value is None else along_channels(value, rank)
 
 
-def _kernel(node: Node, image: Value, filters: Value) -> Sizes:
+def _kernel(node: ModelNode, image: ModelValue, filters: ModelValue) -> Sizes:
     if len(filters.sizes) != len(image.sizes) or len(image.sizes) <= FIRST:
         raise NotMapped(f"an image of sizes {list(image.sizes)} and a filter of {list(filters.sizes)}")
     return filters.sizes[FIRST:]
 
 
 @maps("Conv", "CONVOLUTION")
-def convolution(node: Node) -> Mapped:
+def convolution(node: ModelNode) -> Mapped:
     yield _convolution(node, "FORWARD", windows)
 
 
 @maps("ConvTranspose", "CONVOLUTION")
-def transposed_convolution(node: Node) -> Mapped:
+def transposed_convolution(node: ModelNode) -> Mapped:
     yield _convolution(node, "BACKWARD", backward_windows)
 
 
-def _convolution(node: Node, direction: str, sliding: Any) -> Any:
+def _convolution(node: ModelNode, direction: str, sliding: Any) -> Any:
     image, filters, output = node.input(0), node.input(1), node.result
     kernel = _kernel(node, image, filters)
     slides = sliding(node, kernel, image.sizes[FIRST:], output.sizes[FIRST:]).at_least(LEAST_RANK - FIRST)
@@ -156,7 +156,7 @@ def _convolution(node: Node, direction: str, sliding: Any) -> Any:
 
 
 @maps("ConvInteger", "CONVOLUTION_INTEGER")
-def convolution_of_integers(node: Node) -> Mapped:
+def convolution_of_integers(node: ModelNode) -> Mapped:
     image, filters = node.input(0), node.input(1)
     slides = windows(node, _kernel(node, image, filters), image.sizes[FIRST:], node.result.sizes[FIRST:])
     shown = image_view(image)
@@ -173,7 +173,7 @@ def convolution_of_integers(node: Node) -> Mapped:
 
 
 @maps("QLinearConv", "QUANTIZED_LINEAR_CONVOLUTION")
-def quantized_convolution(node: Node) -> Mapped:
+def quantized_convolution(node: ModelNode) -> Mapped:
     image, filters = node.input(0), node.input(3)
     slides = windows(node, _kernel(node, image, filters), image.sizes[FIRST:], node.result.sizes[FIRST:])
     shown = image_view(image)
@@ -203,7 +203,7 @@ def quantized_convolution(node: Node) -> Mapped:
 # --- poolings -----------------------------------------------------------------------------------------------------
 
 
-def _pooled(node: Node) -> Windows:
+def _pooled(node: ModelNode) -> Windows:
     """What slides over the input, with entries for the dimensions that lead it."""
     sizes, output = node.input(0).sizes, node.result.sizes
     if node.op_type.startswith("Global"):
@@ -218,7 +218,7 @@ def _is_dilated(slides: Windows) -> bool:
     return any(dilation != 1 for dilation in slides.dilations)
 
 
-def _pooling(node: Node, name: str, slides: Windows, **more: Any) -> Any:
+def _pooling(node: ModelNode, name: str, slides: Windows, **more: Any) -> Any:
     """A pooling in the version that has dilations where these are needed."""
     if _is_dilated(slides):
         more |= slides.fields("dilations")
@@ -232,7 +232,7 @@ def _pooling(node: Node, name: str, slides: Windows, **more: Any) -> Any:
 
 
 @maps("AveragePool GlobalAveragePool", "AVERAGE_POOLING AVERAGE_POOLING1")
-def average_pooling(node: Node) -> Mapped:
+def average_pooling(node: ModelNode) -> Mapped:
     slides = _pooled(node)
     counts_padding = bool(node.attribute("count_include_pad", 0))
     if counts_padding and node.attribute("ceil_mode", 0) and _extended(node, slides):
@@ -240,19 +240,19 @@ def average_pooling(node: Node) -> Mapped:
     yield _pooling(node, "AVERAGE_POOLING", slides, include_padding=counts_padding)
 
 
-def _extended(node: Node, slides: Windows) -> bool:
+def _extended(node: ModelNode, slides: Windows) -> bool:
     """Whether there is more padding than the node has."""
     pads = node.attribute("pads") or ()
     return node.attribute("auto_pad", "NOTSET") == "NOTSET" and sum(slides.before + slides.behind) > sum(pads)
 
 
 @maps("LpPool GlobalLpPool", "LP_POOLING LP_POOLING1")
-def norm_pooling(node: Node) -> Mapped:
+def norm_pooling(node: ModelNode) -> Mapped:
     yield _pooling(node, "LP_POOLING", _pooled(node), p=node.attribute("p", 2))
 
 
 @maps("MaxPool GlobalMaxPool", "MAX_POOLING MAX_POOLING2")
-def max_pooling(node: Node) -> Mapped:
+def max_pooling(node: ModelNode) -> Mapped:
     """With indices, or gaps in its windows, in a later version."""
     slides, indices = _pooled(node), node.output(1)
     if node.attribute("storage_order", 0) and indices is not None:
@@ -270,7 +270,7 @@ def max_pooling(node: Node) -> Mapped:
 
 
 @maps("MaxUnpool", "MAX_UNPOOLING")
-def max_unpooling(node: Node) -> Mapped:
+def max_unpooling(node: ModelNode) -> Mapped:
     """Indices are those of MaxPool, of whole tensors as of single images where there is one."""
     given = node.input(0).sizes
     if prod(given[:FIRST]) != 1:
@@ -289,7 +289,7 @@ def max_unpooling(node: Node) -> Mapped:
 
 
 @maps("MaxRoiPool", "ROI_POOLING")
-def region_pooling(node: Node) -> Mapped:
+def region_pooling(node: ModelNode) -> Mapped:
     height, width = node.attribute("pooled_shape")
     yield operation(
         "ROI_POOLING",
@@ -302,7 +302,7 @@ def region_pooling(node: Node) -> Mapped:
 
 
 @maps("RoiAlign", "ROI_ALIGN1 ROI_ALIGN")
-def region_alignment(node: Node) -> Mapped:
+def region_alignment(node: ModelNode) -> Mapped:
     """Before opset 16 corners lie where pixels begin; a sampling ratio of 0 is as many samples as there are pixels."""
     ratio = node.attribute("sampling_ratio", 0)
     mode = node.attribute("coordinate_transformation_mode") or "output_half_pixel"
@@ -332,7 +332,7 @@ def region_alignment(node: Node) -> Mapped:
 
 
 @maps("Col2Im", "FOLD")
-def columns_to_image(node: Node) -> Mapped:
+def columns_to_image(node: ModelNode) -> Mapped:
     """The blocks of a column are the windows of the image."""
     image, block = integers(node.input(1)), integers(node.input(2))
     if len(image) != 2:
@@ -350,7 +350,7 @@ def columns_to_image(node: Node) -> Mapped:
     )
 
 
-def _pooled_sizes(node: Node) -> list[Sizes]:
+def _pooled_sizes(node: ModelNode) -> list[Sizes]:
     sizes = node.input(0).sizes
     if node.attribute("channels_last", 0):
         raise NotMapped("channels_last is not what DirectML has")
@@ -365,7 +365,7 @@ def _pooled_sizes(node: Node) -> list[Sizes]:
 
 
 @maps("QLinearAveragePool QLinearGlobalAveragePool", "QUANTIZED_LINEAR_AVERAGE_POOLING", MICROSOFT, _pooled_sizes)
-def quantized_average_pooling(node: Node) -> Mapped:
+def quantized_average_pooling(node: ModelNode) -> Mapped:
     image = node.input(0)
     if node.op_type == "QLinearAveragePool":
         slides = windows(node, tuple(node.attribute("kernel_shape")), image.sizes[FIRST:], node.result.sizes[FIRST:])
