@@ -8,6 +8,8 @@ added outward wherever an operation is not exact in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import frexp, inf, prod
@@ -50,6 +52,20 @@ NEAREST = Bound(0.5)
 STORED_FROM, STORED_MOST = 64, 16
 
 
+Widening = Callable[["Enclosure", Array], "Enclosure"]
+_WIDENING: ContextVar[Widening | None] = ContextVar("widening", default=None)
+
+
+@contextmanager
+def widening(widen: Widening) -> Iterator[None]:
+    """While numbers of tensors may be others: `widen` gives the enclosure of some in place of that of exact ones."""
+    before = _WIDENING.set(widen)
+    try:
+        yield
+    finally:
+        _WIDENING.reset(before)
+
+
 # --- how formulas are evaluated ---------------------------------------------------------------------------------------
 
 
@@ -66,9 +82,14 @@ class Evaluation:
     tolerance: Tolerance
     data_type: DataType | None = DataType.FLOAT32
 
-    @quiet
     def of(self, numbers: Array) -> Enclosure:
-        """Numbers that are known exactly, as those of a tensor; subnormal ones of its type may be taken for zero."""
+        """Numbers as those of a tensor, which are known exactly unless `widening` says otherwise; subnormal ones of
+        its type may be taken for zero."""
+        found, widen = self._exactly(numbers), _WIDENING.get()
+        return found if widen is None else widen(found, numbers)
+
+    @quiet
+    def _exactly(self, numbers: Array) -> Enclosure:
         xp = namespace(numbers)
         wide = xp.astype(numbers, xp.float64)
         if numbers.dtype == xp.float32 and every(xp.abs(numbers) >= FORMATS[DataType.FLOAT32].normal):

@@ -15,6 +15,7 @@ from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss
 from dml_conformance.backends.processes.process import end_orphans
 from dml_conformance.backends.processes.walls import adopts_orphans
+from dml_conformance.conformance.campaign.chains import execute_chains
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.campaign.plan import executed_levels
 from dml_conformance.conformance.campaign.recheck import PassedSample
@@ -31,7 +32,16 @@ from dml_conformance.conformance.workers.executor import Executor, InProcess
 from dml_conformance.conformance.workers.setup import JudgeSetup
 from dml_conformance.conformance.workers.tasks import CaseBlock
 from dml_conformance.reports.model.costs import Part, Stopwatch
-from dml_conformance.reports.model.records import LEFT_OUT, Campaign, Ending, Phase, Record, describe_rules, utc_now
+from dml_conformance.reports.model.records import (
+    LEFT_OUT,
+    Campaign,
+    ChainedNetwork,
+    Ending,
+    Phase,
+    Record,
+    describe_rules,
+    utc_now,
+)
 from dml_conformance.reports.model.release import changed_file, suite_files, suite_version
 from dml_conformance.reports.model.stream import ALL, Consumer, FanOut
 from dml_conformance.reports.model.summary import Summary
@@ -40,7 +50,7 @@ from dml_conformance.reports.store.resuming import PartialRun
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.registry import operators
 
-THROUGHPUT = "throughput"  # the task that is all measurements together
+THROUGHPUT = "throughput"  # the task that is all measurements together, with the chains of networks before
 BLOCK_LINES = 1024
 CORPUS_BUDGET = "corpus"  # what a campaign of corpora has in place of a budget
 MODELS = "models"  # in the environment of a campaign, those whose layers the cases are
@@ -74,13 +84,20 @@ def certify(
         stream.costs(costs)
         stream.finish(ending)
         return
-    given_up, lost = "", tuple[Loss, ...]()
+    given_up, lost, chains = "", tuple[Loss, ...](), list[ChainedNetwork]()
+    is_measured = begun is not None and THROUGHPUT in begun.units
     try:
         for stage in engine.stages():
             executor.feed(stage, [stream], engine.wants)
         executor.close()
-        if begun is None or THROUGHPUT not in begun.units:
-            watch = Stopwatch()
+        watch = Stopwatch()
+        for end in watch.each(Part.EXECUTE, execute_chains(engine.judge, engine.network_names, engine.newest)):
+            costs.add(Phase.CHAINS, "", watch.taken())
+            if isinstance(end, ChainedNetwork):
+                chains.append(end)
+            elif not is_measured:  # or it is on record
+                stream.record(end)
+        if not is_measured:
             right = [name for name in engine.operators if name not in engine.wrong]
             layers = [case for case in distinct_cases(engine.networks) if case.digest not in engine.wrong_layers]
             for found in watch.each(Part.MEASURE, measure(engine.judge, right, engine.levels, engine.budget, layers)):
@@ -89,15 +106,15 @@ def certify(
                     stream.record(found)
                 else:
                     stream.throughput(found)
-            lost = take_losses(backend)
-            if not lost:  # or, resumed just now, the run would not know of them
-                stream.mark(THROUGHPUT)
+        lost = take_losses(backend)
+        if not (is_measured or lost):  # or, resumed just now, the run would not know of them
+            stream.mark(THROUGHPUT)
     except GivenUp as reason:
         given_up = str(reason)
         lost = (*reason.lost, *take_losses(backend))
     _end_backends(executor, backend)
     stream.costs(costs)
-    stream.finish(Ending.now(given_up or _why_untrusted() or passed.why_untrusted(), lost))
+    stream.finish(Ending.now(given_up or _why_untrusted() or passed.why_untrusted(), lost, chains))
 
 
 def _end_backends(executor: Executor, *backends: Backend) -> None:

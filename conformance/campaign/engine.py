@@ -65,6 +65,7 @@ class Engine:
             operators have to be among those that are run.
         broken: the rules that failed before the search, and the level at which each did first.
         wrong_layers: digests of the cases of networks' layers that failed.
+        newest: the newest level asked for that the backend claims.
     """
 
     judge: Judge
@@ -88,8 +89,8 @@ class Engine:
         self._repetition = Repetition(self.judge)
         claimed = self.judge.capabilities.levels
         self.plans = planned(self.operators, self.levels, claimed, every_level=self.every_level)
-        level = newest_claimed(self.levels, claimed)
-        self.networks: list[NetworkCases] = [network_at(name, level) for name in self.network_names]
+        self.newest = newest_claimed(self.levels, claimed)
+        self.networks: list[NetworkCases] = [network_at(name, self.newest) for name in self.network_names]
 
     def stages(self) -> Iterator[Iterator[Work]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
@@ -117,7 +118,7 @@ class Engine:
             return
         if record.phase is Phase.SEARCH:
             self._shrunk.add((record.operator, about))
-        elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT):
+        elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT, Phase.CHAINS):
             self.broken.setdefault((record.operator, about), Level.parse(record.level))
 
     @property

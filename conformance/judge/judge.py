@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 import psutil
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from dml_conformance.backends.reference import (
     expected_output,
     expected_parts,
 )
+from dml_conformance.backends.reference.layout import put
 from dml_conformance.conformance.judge.accuracy import errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.comparison_check import check_comparison, is_checked
@@ -354,6 +356,12 @@ class Judge:
         needed = needed_placement(pending.placement, fails)
         return judged._replace(rule=BINDING, reason=f"{judged.reason}, only {needed}") if needed else judged
 
+    def execute_on(self, pending: Pending, contents: dict[str, Bytes]) -> tuple[Judgement, dict[str, Bytes]]:
+        """Execute a case on other contents than its recipes give; gives the memory of its outputs, too, by slot."""
+        written: dict[str, OutputMemory] = {}
+        judged = self._execute(pending, contents, written)
+        return judged, {key: _left(each) for key, each in written.items()}
+
     def _in_place_too(self, pending: Pending, passed: Judgement) -> Judgement:
         """The verdict on a case that passed, once it was executed with an output in an input's memory, if it is to be.
 
@@ -446,8 +454,13 @@ class Judge:
                 break
         return judged
 
-    def _execute(self, pending: Pending, contents: dict[str, Bytes] | Judgement | None = None) -> Judgement:
-        """Execute a case, with what its recipes give or with other contents."""
+    def _execute(
+        self,
+        pending: Pending,
+        contents: dict[str, Bytes] | Judgement | None = None,
+        written: dict[str, OutputMemory] | None = None,
+    ) -> Judgement:
+        """Execute a case, with what its recipes give or with other contents; `written` is given its outputs."""
         case = pending.case
         contents = self.contents(pending) if contents is None else contents
         if isinstance(contents, Judgement):
@@ -461,7 +474,7 @@ class Judge:
         if not is_in_place:
             del contents  # or a large case would need its memory twice
         unwritten = UnwrittenElements()
-        written: dict[str, OutputMemory] = {}
+        written = {} if written is None else written
         first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
@@ -707,6 +720,13 @@ def expected_results(
     if pending.needed > LARGE_BYTES:
         return expected_parts(pending.case.desc, read, tolerance, period)
     return expected_in_turns(pending.case.desc, read, tolerance, period)
+
+
+def _left(output: OutputMemory) -> Bytes:
+    """What an output holds, with zeros beside its elements."""
+    memory = np.zeros(buffer_size(output.tensor), np.uint8)
+    put(Binding(memory, 0, memory.size), output.tensor, output.elements)
+    return memory
 
 
 def is_digested(digest: str) -> bool:

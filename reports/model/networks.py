@@ -1,15 +1,23 @@
-"""Networks that a campaign judges layer by layer, and what came of each: its layers right, how accurate, how fast."""
+"""Networks that a campaign judges layer by layer and as chains: whether they are right, how accurate, how fast."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import msgspec
 
 from dml_conformance.reports.model.errors import Errors
-from dml_conformance.reports.model.records import NOT_CONFORMANT, Network, NetworkLayer, Record, Throughput, Verdict
+from dml_conformance.reports.model.records import (
+    NOT_CONFORMANT,
+    ChainedNetwork,
+    Network,
+    NetworkLayer,
+    Record,
+    Throughput,
+    Verdict,
+)
 
 
 class NetworkVerdict(StrEnum):
@@ -25,8 +33,8 @@ class NetworkVerdict(StrEnum):
 
 
 _MEANINGS = {
-    NetworkVerdict.RIGHT: "every layer passed",
-    NetworkVerdict.WRONG: "a layer failed, crashed or timed out",
+    NetworkVerdict.RIGHT: "every layer passed, alone and in the chain",
+    NetworkVerdict.WRONG: "a layer failed, crashed or timed out, alone or in the chain",
     NetworkVerdict.INCOMPLETE: "no layer failed, and not every one was judged",
 }
 
@@ -101,14 +109,19 @@ class NetworkResult:
 
     network: Network
     layers: Sequence[LayerResult]
+    chain: ChainedNetwork | None = None  # None where it was not executed as a chain
 
     @classmethod
     def of(
-        cls, network: Network, outcomes: Mapping[str, LayerOutcome], timings: Mapping[str, Throughput]
+        cls,
+        network: Network,
+        outcomes: Mapping[str, LayerOutcome],
+        timings: Mapping[str, Throughput],
+        chains: Iterable[ChainedNetwork] = (),
     ) -> NetworkResult:
         """The result, of what is known of cases by their digests."""
         found = [LayerResult(layer, outcomes.get(layer.case), timings.get(layer.case)) for layer in network.layers]
-        return cls(network, found)
+        return cls(network, found, next((chain for chain in chains if chain.network == network.name), None))
 
     @property
     def name(self) -> str:
@@ -130,9 +143,11 @@ class NetworkResult:
 
     @property
     def verdict(self) -> NetworkVerdict:
-        if self.wrong:
+        chain = self.chain
+        if self.wrong or (chain is not None and chain.failed):
             return NetworkVerdict.WRONG
-        return NetworkVerdict.INCOMPLETE if self.not_judged or self.network.unmapped else NetworkVerdict.RIGHT
+        is_incomplete = self.not_judged or self.network.unmapped or (chain is not None and not chain.is_whole)
+        return NetworkVerdict.INCOMPLETE if is_incomplete else NetworkVerdict.RIGHT
 
     @property
     def seconds(self) -> float | None:

@@ -67,6 +67,7 @@ class Phase(StrEnum):
     NETWORKS = "networks"  # the layers of networks that were asked for by name
     SEARCH = "search"
     SWEEP = "sweep"
+    CHAINS = "chains"  # of networks executed as chains, the layers that leave something wrong
     THROUGHPUT = "throughput"  # of what is timed, the cases that leave something wrong
 
 
@@ -491,6 +492,43 @@ class Strength(Entry, frozen=True, kw_only=True):
     killed: Count
 
 
+class ChainedNetwork(msgspec.Struct, frozen=True):
+    """A network that was executed at reduced size as the chain of its layers, each on what those before left.
+
+    Figures are parts of the standard deviation of an output's values, the largest of all outputs.
+
+    Attributes:
+        network: its name.
+        reason: why not all layers were executed, or which was wrong; else "".
+        failed: digest of the case of the layer that was wrong; else "".
+        outputs: what the backend left in each, its packed memory; empty unless all layers were executed.
+        error: the largest difference from the reference's chain; null where one is no number.
+        allowed: the widest enclosure of an element, carried through all layers; null where it has no end.
+        segment: the widest, where enclosures begin anew after each normalization; null where it has no end, or no
+            normalization is there.
+        segment_end: the node whose results are that wide.
+    """
+
+    network: str
+    reason: str = ""
+    failed: str = ""
+    outputs: dict[str, bytes] = {}
+    error: float | None = None
+    allowed: float | None = None
+    segment: float | None = None
+    segment_end: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all layers were executed."""
+        return bool(self.outputs)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether what is carried through all layers says anything: is narrower than the values are spread."""
+        return self.allowed is not None and self.allowed < 1
+
+
 class Ending(msgspec.Struct, frozen=True):
     """How a run ended. A stream without one was cut off.
 
@@ -499,17 +537,19 @@ class Ending(msgspec.Struct, frozen=True):
         complete: whether every case that was planned has its record.
         reason: why not, in a sentence.
         lost: processes of the backend that were lost over no case on record: while it was timed, or given up.
+        chains: what the networks came to that were executed as chains.
     """
 
     finished: str
     complete: bool = True
     reason: str = ""
     lost: tuple[Loss, ...] = ()
+    chains: tuple[ChainedNetwork, ...] = ()
 
     @classmethod
-    def now(cls, interrupted: str = "", lost: Iterable[Loss] = ()) -> Ending:
+    def now(cls, interrupted: str = "", lost: Iterable[Loss] = (), chains: Iterable[ChainedNetwork] = ()) -> Ending:
         """An ending at this moment; `interrupted` says why the run is not complete, "" that it is."""
-        return cls(utc_now(), not interrupted, interrupted, losses_together(lost))
+        return cls(utc_now(), not interrupted, interrupted, losses_together(lost), tuple(chains))
 
 
 def walls_of(environment: Mapping[str, str]) -> tuple[str, ...]:

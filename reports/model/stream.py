@@ -75,6 +75,7 @@ class FanOut(Consumer):
             consumer.costs(costs)
 
     def finish(self, ending: Ending) -> None:
-        ending = replace(ending, reason=encodable_reason(ending.reason))
+        chains = tuple(replace(chain, reason=encodable_reason(chain.reason)) for chain in ending.chains)
+        ending = replace(ending, reason=encodable_reason(ending.reason), chains=chains)
         for consumer in self._consumers:
             consumer.finish(ending)

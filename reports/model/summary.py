@@ -707,8 +707,9 @@ class Summary(Consumer):
         return {phase: sums[phase,] for phase in Phase if (phase,) in sums}
 
     def networks(self) -> list[NetworkResult]:
-        """What the layers of each network came to."""
-        return [NetworkResult.of(each, self.layers, self.layer_timings) for each in self.campaign.networks]
+        """What each network came to, layer by layer and as a chain."""
+        chains = self.ending.chains if self.ending is not None else ()
+        return [NetworkResult.of(each, self.layers, self.layer_timings, chains) for each in self.campaign.networks]
 
     def least_accurate(self) -> list[tuple[str, str, ErrorCounts]]:
         """Operators and data types with the errors of their results, what needs most of its bound first."""

@@ -15,6 +15,7 @@ from dml_conformance.reports.model.text import (
     executed_texts,
     figure,
     level_ranges,
+    of_deviation,
     part_of_bound,
     share_of_copy,
 )
@@ -38,6 +39,7 @@ def environment(package: str, **options: Any) -> Environment:
         executed=executed_texts,
         figure=figure,
         one_line=one_line,
+        of_deviation=of_deviation,
         part_of_bound=part_of_bound,
         ranges=level_ranges,
         share=lambda part, whole: f"{100 * part // max(1, whole)} %",

@@ -53,14 +53,14 @@ def pretty_json(value: Any, width: int = 88) -> str:
 def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
     """`value` in lines of `width`, of which the first has `used` characters already."""
     flat = _flat(value)
-    if used + len(flat) <= width or not isinstance(value, dict | list) or not value:
+    if used + len(flat) <= width or not isinstance(value, dict | list | tuple) or not value:
         return flat
     inner = indent + "  "
     if isinstance(value, dict):
         labels = [f"{_flat(name)}: " for name in value]
         items, brackets = list(value.values()), "{}"
     else:
-        labels, items, brackets = [""] * len(value), value, "[]"
+        labels, items, brackets = [""] * len(value), list(value), "[]"
     lines = [
         inner + label + _laid_out(item, width, inner, len(inner) + len(label))
         for label, item in zip(labels, items, strict=True)
@@ -127,6 +127,11 @@ def _plain(value: Any) -> str:
 def part_of_bound(used: float) -> str:
     """`40 %`; of what is far beyond it, or hardly needs any, no more than that."""
     return "more than 1,000 %" if used > 10 else "less than 1 %" if 0 < used < 0.01 else f"{100 * used:.0f} %"
+
+
+def of_deviation(part: float | None) -> str:
+    """`1.2e-06`, a part of the values' standard deviation; what is not below that says nothing, nor what has no end."""
+    return figure(part) if part is not None and part < 1 else "says nothing"
 
 
 def ulp_text(error: float) -> str:

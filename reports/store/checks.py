@@ -66,6 +66,13 @@ def check_ending(ending: Ending) -> None:
     """Raises ValueError where its texts are too long."""
     check_lengths("ending.finished", ending.finished)
     check_lengths("ending.reason", ending.reason, LONGEST_REASON)
+    check_lengths("ending.chains", [(each.network, each.segment_end, *each.outputs) for each in ending.chains])
+    for chain in ending.chains:
+        check_lengths(f"reason of the chain {chain.network}", chain.reason, LONGEST_REASON)
+        if chain.failed and len(chain.failed) != 64:
+            raise ValueError(f"the chain {chain.network} failed at no case: {chain.failed}")
+        if not all(part is None or 0 <= part < math.inf for part in (chain.error, chain.allowed, chain.segment)):
+            raise ValueError(f"figures that no chain has: {chain.network}")
 
 
 def check_campaign(campaign: Campaign) -> None:

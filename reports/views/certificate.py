@@ -454,17 +454,42 @@ class UnmappedEntry(CertificateEntry, frozen=True, kw_only=True):
     reason: str
 
 
+class ChainEntry(CertificateEntry, frozen=True, kw_only=True):
+    """A network at reduced size, executed as the chain of its layers, each on what those before left.
+
+    Figures are parts of the standard deviation of an output's values, the largest of all outputs.
+
+    Attributes:
+        reason: why not all layers were executed, or which was wrong, with its node.
+        failed: digest of the case of the layer that was wrong.
+        error: the largest difference from the reference's chain, in which each layer's results are rounded once; null
+            where not all layers were executed, or one is no number.
+        allowed: the widest enclosure, carried through all layers; null where it has no end. From 1 on it says nothing.
+        segment: the widest, where enclosures begin anew after each normalization; null where it has no end, or where
+            there is no normalization.
+        segment_end: the node whose results are that wide.
+    """
+
+    reason: str = ""
+    failed: Sha256 | None = None
+    error: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    allowed: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    segment: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    segment_end: str = ""
+
+
 class NetworkEntry(CertificateEntry, frozen=True, kw_only=True):
-    """A network, judged layer by layer.
+    """A network, judged layer by layer and as a chain.
 
     Attributes:
         name: `resnet50-fp16-b1`: the network, the type of its elements, and how many inputs it takes at a time.
-        verdict: `right`: every layer passed; `wrong`: a layer failed, crashed or timed out; `incomplete`: neither, as
-            some were not judged, or a node is mapped to no descriptor.
+        verdict: `right`: every layer passed, alone and in the chain; `wrong`: a layer failed, crashed or timed out;
+            `incomplete`: neither, as some were not judged, or a node is mapped to no descriptor.
         layers: the distinct ones, in the order of the network.
         unmapped: nodes that are none of them.
         seconds: the sum over all layers, each as often as it is executed; null where one was not timed.
         copy_seconds: what the device's best copies of as many bytes take.
+        chain: what it came to from end to end; null where it was not executed so.
     """
 
     name: str
@@ -473,6 +498,7 @@ class NetworkEntry(CertificateEntry, frozen=True, kw_only=True):
     unmapped: list[UnmappedEntry] = []
     seconds: Positive | None = None
     copy_seconds: Positive | None = None
+    chain: ChainEntry | None = None
 
 
 class LossCount(CertificateEntry, frozen=True, kw_only=True):
@@ -700,6 +726,7 @@ def _network(found: NetworkResult) -> NetworkEntry:
         unmapped=[_read_from(node, UnmappedEntry) for node in found.network.unmapped],
         seconds=_brief(found.seconds),
         copy_seconds=_brief(found.least_seconds),
+        chain=None if found.chain is None else _read_from(found.chain, ChainEntry, failed=found.chain.failed or None),
     )
 
 

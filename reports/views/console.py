@@ -44,6 +44,7 @@ from dml_conformance.reports.model.text import (
     figure,
     largest_sizes,
     level_ranges,
+    of_deviation,
     part_of_bound,
     share_of_copy,
 )
@@ -420,7 +421,26 @@ def _networks(console: Console, summary: Summary) -> list[RenderableType]:
         if found.network.unmapped:
             unmapped = count_of(len(found.network.unmapped), "node")
             parts.append(_indented(console, f"{found.name}: {unmapped} not mapped", style))
-    return parts
+    return [*parts, *_chains(console, summary)]
+
+
+def _chains(console: Console, summary: Summary) -> list[RenderableType]:
+    """What each network comes to from end to end."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    table.add_column("network", no_wrap=True)
+    for name in ("error", "allowed", "between normalizations"):
+        table.add_column(name, justify="right", no_wrap=True)
+    told: list[RenderableType] = []
+    for name, chain in ((found.name, found.chain) for found in summary.networks() if found.chain is not None):
+        if chain.is_whole:
+            segment = of_deviation(chain.segment) if chain.segment_end else ""
+            error = "no number" if chain.error is None else figure(chain.error)
+            table.add_row(_text(console, name), error, of_deviation(chain.allowed), segment)
+        else:
+            style = NETWORK_STYLES[NetworkVerdict.WRONG if chain.failed else NetworkVerdict.INCOMPLETE]
+            told.append(_indented(console, one_line(f"{name}, as a chain: {chain.reason}", MAX_REASON), style))
+    title = Text("Networks at reduced size from end to end, parts of the outputs' standard deviation:")
+    return [title, table, *told] if table.row_count else told
 
 
 def _accuracy(console: Console, summary: Summary) -> list[RenderableType]:

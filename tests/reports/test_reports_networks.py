@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,20 @@ from report_data import STARTED, campaign, ending, plain, printed, throughputs
 
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.networks import NetworkVerdict
-from dml_conformance.reports.model.records import Network, NetworkLayer, Phase, Record, UnmappedNode, Verdict
+from dml_conformance.reports.model.records import (
+    ChainedNetwork,
+    Network,
+    NetworkLayer,
+    Phase,
+    Record,
+    UnmappedNode,
+    Verdict,
+)
 from dml_conformance.reports.model.stream import Consumer
 from dml_conformance.reports.model.summary import Summary
 from dml_conformance.reports.page.html import report_html
 from dml_conformance.reports.page.report import CampaignReport
-from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 from dml_conformance.reports.views.certificate import Certificate
 from dml_conformance.reports.views.markdown import markdown
 
@@ -35,7 +44,13 @@ def network(*unmapped: UnmappedNode) -> Network:
     return Network(NAME, tuple(layers), unmapped)
 
 
-def feed(consumer: Consumer, *records: Record, timed: int = 3, of: Network | None = None) -> None:
+def feed(
+    consumer: Consumer,
+    *records: Record,
+    timed: int = 3,
+    of: Network | None = None,
+    chains: Sequence[ChainedNetwork] = (),
+) -> None:
     """A run with a network, of which some layers were timed: 1, 2 and 3 ms, the copy half of it."""
     consumer.start(campaign(networks=(of or network(),)))
     for record in records:
@@ -45,12 +60,14 @@ def feed(consumer: Consumer, *records: Record, timed: int = 3, of: Network | Non
         seconds = (number + 1) / 1000
         speed = 2 * row.useful_bytes / seconds
         consumer.throughput(replace(row, layer=CASES[number], seconds=(seconds,), copy_bytes_per_second=speed))
-    consumer.finish(ending())
+    consumer.finish(replace(ending(), chains=tuple(chains)))
 
 
-def summary_of(*records: Record, timed: int = 3, of: Network | None = None) -> Summary:
+def summary_of(
+    *records: Record, timed: int = 3, of: Network | None = None, chains: Sequence[ChainedNetwork] = ()
+) -> Summary:
     summary = Summary()
-    feed(summary, *records, timed=timed, of=of)
+    feed(summary, *records, timed=timed, of=of, chains=chains)
     return summary
 
 
@@ -140,6 +157,77 @@ def test_the_page_and_the_markdown_name_the_wrong_layer() -> None:
     assert f"{NAME}: 1 wrong layer<" in page
     assert "layer1.0.relu and 2 more" in page
     assert "layer1.0.relu and 2 more" in markdown(summary)
+
+
+BOUNDED = ChainedNetwork(
+    NAME, outputs={"fc": b"1234"}, error=4.7e-7, allowed=2.1e-4, segment=3.4e-5, segment_end="norm"
+)
+UNBOUNDED = replace(BOUNDED, allowed=None)
+WIDE = replace(BOUNDED, allowed=1.5)
+FAILED = ChainedNetwork(NAME, "fc, GEMM: 1 element of 8 differs", failed=CASES[3])
+DECLINED = ChainedNetwork(NAME, "fc, GEMM: operator GEMM is not claimed")
+
+
+@pytest.mark.parametrize(
+    ("chain", "verdict"),
+    [
+        (BOUNDED, NetworkVerdict.RIGHT),
+        (UNBOUNDED, NetworkVerdict.RIGHT),
+        (FAILED, NetworkVerdict.WRONG),
+        (DECLINED, NetworkVerdict.INCOMPLETE),
+    ],
+)
+def test_a_network_is_what_its_layers_are_in_the_chain_too(chain: ChainedNetwork, verdict: NetworkVerdict) -> None:
+    (found,) = summary_of(*EVERY, chains=[chain]).networks()
+    assert found.verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("chain", "told"),
+    [
+        (BOUNDED, ["4.7e-07", "0.00021", "3.4e-05"]),
+        (UNBOUNDED, ["4.7e-07", "says nothing", "3.4e-05"]),
+        (WIDE, ["4.7e-07", "says nothing", "3.4e-05"]),
+        (replace(BOUNDED, error=None), ["no number", "0.00021", "3.4e-05"]),
+        (FAILED, ["fc, GEMM: 1 element of 8 differs"]),
+        (DECLINED, ["fc, GEMM: operator GEMM is not claimed"]),
+    ],
+)
+def test_what_a_network_comes_to_from_end_to_end_is_shown_everywhere(chain: ChainedNetwork, told: list[str]) -> None:
+    summary = summary_of(*EVERY, chains=[chain])
+    page, text, terminal = report_html(CampaignReport([summary])), markdown(summary), printed(summary)
+    for each in told:
+        assert each in page
+        assert each in text
+        assert each in terminal
+
+
+def test_a_chain_is_kept_and_certified(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    feed(StoreWriter(path), *EVERY, chains=[BOUNDED])
+    with Store(path) as store:
+        summary = store.summary()
+    assert summary.networks()[0].chain == BOUNDED
+    certificate = Certificate.of(summary)
+    assert Certificate.from_json(certificate.to_json()) == certificate
+    chain = certificate.networks[0].chain
+    assert chain is not None
+    assert (chain.error, chain.allowed, chain.segment, chain.segment_end) == (4.7e-7, 2.1e-4, 3.4e-5, "norm")
+    assert chain.failed is None
+
+
+@pytest.mark.parametrize(
+    "chain", [replace(BOUNDED, error=-1.0), replace(FAILED, failed="f" * 63), replace(BOUNDED, segment_end="n" * 1001)]
+)
+def test_a_chain_that_none_can_be_is_a_damaged_file(tmp_path: Path, chain: ChainedNetwork) -> None:
+    path = tmp_path / "results.sqlite"
+    feed(StoreWriter(path), *EVERY, chains=[chain])
+    with pytest.raises(StoreError):
+        Store(path)
+
+
+def test_a_network_none_of_whose_layers_was_judged_is_shown() -> None:
+    assert NAME in report_html(CampaignReport([summary_of()]))
 
 
 def test_a_run_without_networks_says_nothing_of_them() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.base import Binding
-from dml_conformance.backends.reference import expected_output
+from dml_conformance.conformance.exchange.networks.carried import Carried, executed
 from dml_conformance.conformance.exchange.onnx.layers import Layers, LayerStep
-from dml_conformance.conformance.judge.memory import elements_at
-from dml_conformance.spec.operator import OperatorDesc, outputs, tensor_at
+from dml_conformance.spec.case import Case
+from dml_conformance.spec.operator import tensor_at
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -29,7 +28,7 @@ class Chain:
         self._aliases = layers.aliases
         self._memory = {name: as_bytes(array) for name, array in {**layers.constants, **given}.items()}
         for step, case in layers.steps:
-            self._execute(step, case.desc)
+            self._execute(step, case)
 
     def has(self, name: str) -> bool:
         """Whether a value is known here."""
@@ -39,22 +38,16 @@ class Chain:
         """What a value holds."""
         return self._memory[self._aliases.get(name, name)]
 
-    def _execute(self, step: LayerStep, desc: OperatorDesc) -> None:
-        bound = {}
+    def _execute(self, step: LayerStep, case: Case) -> None:
+        read = {}
         for slot, value in step.inputs:
-            tensor = tensor_at(desc, slot)
+            tensor = tensor_at(case.desc, slot)
             assert tensor is not None
             content = self.bytes_of(value)
-            whole = np.zeros(max(tensor.total_tensor_size_in_bytes, len(content) + -len(content) % 4), np.uint8)
-            whole[: len(content)] = content
-            bound[slot] = Binding(whole, 0, len(whole))
-        found = expected_output(desc, bound)
-        tensors = {slot.key: slot.tensor for slot in outputs(desc)}
-        for slot, value in step.outputs:
-            tensor = tensors[slot]
-            memory = np.zeros(tensor.total_tensor_size_in_bytes, np.uint8)
-            elements_at(memory, 0, tensor)[...] = found[slot].values
-            self._memory[value] = memory
+            missing = max(tensor.total_tensor_size_in_bytes - len(content), 0)
+            read[slot] = Carried.exact(np.concatenate([content, np.zeros(missing, np.uint8)]))
+        found = executed(case, read)
+        self._memory.update({value: found[slot].value for slot, value in step.outputs})
 
 
 def as_bytes(array: npt.NDArray[Any]) -> Bytes:

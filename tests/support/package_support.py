@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from dml_conformance.conformance.packages.make import PackageFolder, manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile, narrowed
 from dml_conformance.conformance.packages.verify import Verification, verify
 from dml_conformance.conformance.packages.waivers import Waivers
-from dml_conformance.reports.model.records import Campaign, Record
+from dml_conformance.reports.model.records import Campaign, Ending, Record
 from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.package import MANIFEST, PACKAGE_FILES, RESULTS
 from dml_conformance.reports.package.forms import Stated, Waiver
@@ -48,13 +48,14 @@ def make(
     key: Any = None,
     profile: ClaimsProfile = ClaimsProfile.FULL,
     reading: Reading = Reading.DOCUMENTED,
-    operator: str = "TILE",
+    operators: Sequence[str] = ("TILE",),
+    networks: Sequence[str] = (),
     accuracy: Tolerance = DIRECTML,
 ) -> Path:
-    """Certify a backend for one operator at level 3_0 and leave its package in a folder."""
+    """Certify a backend for some operators at level 3_0 and leave its package in a folder."""
     claims = narrowed(backend.capabilities(), profile)
     judge = Judge(backend, "reference", reading, claims=claims, digests_outputs=True, tolerance=accuracy)
-    engine = Engine(judge, (operator,), (Level.parse("3_0"),), BUDGETS["quick"], 0)
+    engine = Engine(judge, operators, (Level.parse("3_0"),), BUDGETS["quick"], 0, network_names=networks)
     all_waivers = Waivers(tuple(waivers))
     with OutputFolder(folder, known=PACKAGE_FILES) as output:
         package = PackageFolder(output, profile, STATED, all_waivers, key, replace=False)
@@ -71,6 +72,7 @@ def forge(
     *,
     records: Callable[[list[Record]], list[Record]] = lambda records: records,
     campaign: Callable[[Campaign], Campaign] = lambda campaign: campaign,
+    ending: Callable[[Ending], Ending] = lambda ending: ending,
     waivers: Iterable[Waiver] | None = None,
 ) -> Path:
     """A package with other records, in which everything else was made to fit them."""
@@ -84,7 +86,7 @@ def forge(
         for row in store.throughputs():
             forged.throughput(row)
         assert store.ending is not None
-        forged.finish(store.ending)
+        forged.finish(ending(store.ending))
         forged.close()
     return target
 

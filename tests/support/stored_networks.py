@@ -10,7 +10,7 @@ from small_networks import SMALL
 
 from dml_conformance.conformance.exchange.networks import stored
 from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
-from dml_conformance.conformance.exchange.networks.make import network_lines
+from dml_conformance.conformance.exchange.networks.make import chain_text, network_lines
 
 
 def tiny() -> tuple[NetworkGraph, list[str]]:
@@ -42,6 +42,7 @@ EVERY = SMALL | {"late-fp32-b1": late, "tiny-fp32-b1": tiny, "tiny-fp16-b1": tin
 def store(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Have these networks, and no others."""
     for name in names:
-        lines = network_lines(name, *EVERY[name]())
-        (folder / f"{name}{stored.SUFFIX}").write_bytes(zstandard.ZstdCompressor().compress(lines))
+        files = {stored.SUFFIX: network_lines(name, *EVERY[name]()), stored.CHAIN_SUFFIX: chain_text(*EVERY[name]())}
+        for suffix, text in files.items():
+            (folder / f"{name}{suffix}").write_bytes(zstandard.ZstdCompressor().compress(text))
     monkeypatch.setattr(stored, "_folder", lambda: folder)

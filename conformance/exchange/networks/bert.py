@@ -12,7 +12,7 @@ from onnx import TensorProto
 
 from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
-HEAD, EPSILON, TYPES = 64, 1e-12, 2
+EPSILON, TYPES = 1e-12, 2
 
 
 def bert_base(
@@ -22,6 +22,7 @@ def bert_base(
     tokens: int = 128,
     layers: int = 12,
     heads: int = 12,
+    head: int = 64,
     vocabulary: int = 30522,
     positions: int = 512,
 ) -> tuple[NetworkGraph, list[str]]:
@@ -32,11 +33,12 @@ def bert_base(
         batch: sequences.
         tokens: of each.
         layers: of the encoder.
-        heads: of attention, of 64 channels each.
+        heads: of attention.
+        head: channels of each.
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = NetworkGraph("bert-base", element), heads * HEAD
+    graph, width = NetworkGraph("bert-base", element), heads * head
     ids, types, mask = (
         graph.input(name, (batch, tokens), TensorProto.INT64)
         for name in ("input_ids", "token_type_ids", "attention_mask")
@@ -52,7 +54,7 @@ def bert_base(
         x = graph.layer_norm("norm", x, width, EPSILON)
     for layer in range(layers):
         with graph.scope("layer", layer):
-            y = _attention(graph, x, added, (tokens, heads, HEAD))
+            y = _attention(graph, x, added, (tokens, heads, head))
             x = graph.layer_norm("attention.norm", graph.node("Add", y, x), width, EPSILON)
             y = graph.gelu(graph.linear("intermediate", x, width, 4 * width))
             y = graph.linear("output", y, 4 * width, width)

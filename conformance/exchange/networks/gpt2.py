@@ -13,8 +13,6 @@ from onnx import TensorProto
 
 from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
-HEAD = 64
-
 
 def gpt2(
     element: str,
@@ -23,6 +21,7 @@ def gpt2(
     past: int = 128,
     layers: int = 12,
     heads: int = 12,
+    head: int = 64,
     vocabulary: int = 50257,
     positions: int = 1024,
 ) -> tuple[NetworkGraph, list[str]]:
@@ -33,11 +32,12 @@ def gpt2(
         batch: sequences.
         past: tokens before.
         layers: how many.
-        heads: of attention, of 64 channels each.
+        heads: of attention.
+        head: channels of each.
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = NetworkGraph("gpt2", element), heads * HEAD
+    graph, width = NetworkGraph("gpt2", element), heads * head
     ids = graph.input("input_ids", (batch, 1), TensorProto.INT64)
     places = graph.input("position_ids", (batch, 1), TensorProto.INT64)
     added = graph.additive_mask(graph.input("attention_mask", (batch, past + 1), TensorProto.INT64))
@@ -47,8 +47,8 @@ def gpt2(
     outputs = list[str]()
     for layer in range(layers):
         with graph.scope("h", layer):
-            before = {of: graph.input(f"past.{layer}.{of}", (batch, heads, past, HEAD)) for of in ("key", "value")}
-            y, present = _attention(graph, graph.layer_norm("ln_1", x, width), before, added, (1, heads, HEAD))
+            before = {of: graph.input(f"past.{layer}.{of}", (batch, heads, past, head)) for of in ("key", "value")}
+            y, present = _attention(graph, graph.layer_norm("ln_1", x, width), before, added, (1, heads, head))
             x = graph.node("Add", x, y, name="attn.residual")
             y = graph.linear("mlp.c_fc", graph.layer_norm("ln_2", x, width), width, 4 * width)
             y = graph.linear("mlp.c_proj", _gelu(graph, y), 4 * width, width)

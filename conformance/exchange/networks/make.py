@@ -1,4 +1,4 @@
-"""Makes the layers that the product has of each named network, of its graph; needs the onnx package.
+"""Makes the layers and chains that the product has of each named network, of its graph; needs the onnx package.
 
 python -m dml_conformance.conformance.exchange.networks.make            writes them
 python -m dml_conformance.conformance.exchange.networks.make --check    names what is not current; ends with 1 if any is
@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import numpy as np
+import onnx
 import zstandard
 from msgspec.structs import replace
+from onnx import helper
 
 from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
-from dml_conformance.conformance.exchange.networks.catalogue import NETWORKS
-from dml_conformance.conformance.exchange.networks.stored import SUFFIX, StoredLayer, StoredNetwork, stored_lines
-from dml_conformance.conformance.exchange.onnx.layers import ModelLayer, layers_of
+from dml_conformance.conformance.exchange.networks.catalogue import NETWORKS, REDUCED
+from dml_conformance.conformance.exchange.networks.chains import Chain, ChainArray, ChainStep
+from dml_conformance.conformance.exchange.networks.stored import CHAIN_SUFFIX, SUFFIX, StoredLayer, StoredNetwork
+from dml_conformance.conformance.exchange.onnx.layers import Layers, ModelLayer, layers_of
 from dml_conformance.reports.model.records import UnmappedNode
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.levels import Level
@@ -29,6 +33,7 @@ from dml_conformance.strategies.values import IN_RANGE, MODERATE, POSITIVE, SCAL
 
 # Patterns of numbers of either sign and like sizes; of those that have a sign, and of scales.
 ORDINARY = (MODERATE, WEIGHTS, POSITIVE, SCALES)
+NORMALIZING = ("LayerNormalization", "BatchNormalization", "InstanceNormalization", "Softmax")
 FOLDER = Path(__file__).with_name("data")
 
 
@@ -40,6 +45,55 @@ def network_lines(name: str, graph: NetworkGraph, outputs: Sequence[str]) -> byt
     first = StoredNetwork(name, graph.parameters, level.label, unmapped)
     lines = [first, *(StoredLayer(layer.nodes, _with_ordinary_data(layer.case).to_json()) for layer in found.layers)]
     return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+
+
+def chain_of(model: onnx.ModelProto, layers: Layers) -> Chain:
+    """A model as the chain of its steps; of no step where a node is no layer.
+
+    Args:
+        model: it.
+        layers: of the model.
+    """
+    if layers.unmapped:
+        return Chain({}, {}, (), (), {}, ())
+    names, places = layers.aliases, {layer.case.desc: place for place, layer in enumerate(layers.layers)}
+    graph = model.graph
+    types = {value.name: _type(value) for value in graph.output}
+    return Chain(
+        input_arrays(model),
+        {name: ChainArray(array.dtype.name, array.shape, array.tobytes()) for name, array in layers.constants.items()},
+        tuple(_with_ordinary_data(layer.case).to_json() for layer in layers.layers),
+        tuple(
+            ChainStep(
+                step.node,
+                places[case.desc],
+                {slot: names.get(value, value) for slot, value in step.inputs},
+                dict(step.outputs),
+            )
+            for step, case in layers.steps
+        ),
+        {names.get(name, name): kind for name, kind in types.items()},
+        tuple(names.get(name, name) for node in graph.node if node.op_type in NORMALIZING for name in node.output),
+    )
+
+
+def input_arrays(model: onnx.ModelProto) -> dict[str, ChainArray]:
+    """Types and shapes of a model's inputs, by name."""
+    return {value.name: ChainArray(_type(value), _shape(value)) for value in model.graph.input}
+
+
+def chain_text(graph: NetworkGraph, outputs: Sequence[str]) -> bytes:
+    """The chain of a network, as the newest level maps it."""
+    model = graph.model(*outputs)
+    return msgspec.json.encode(chain_of(model, layers_of(model, max(Level)))) + b"\n"
+
+
+def _type(value: onnx.ValueInfoProto) -> str:
+    return np.dtype(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)).name
+
+
+def _shape(value: onnx.ValueInfoProto) -> tuple[int, ...]:
+    return tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
 
 
 def _with_ordinary_data(case: Case) -> Case:
@@ -59,22 +113,22 @@ def _is_valid(layer: ModelLayer, level: Level) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Write or check the files; returns the exit code."""
-    made = {name: network_lines(name, *make()) for name, make in NETWORKS.items()}
+    made = {f"{name}{SUFFIX}": network_lines(name, *make()) for name, make in NETWORKS.items()}
+    made |= {f"{name}{CHAIN_SUFFIX}": chain_text(*make()) for name, make in REDUCED.items()}
     if arguments == ["--check"]:
-        stale = [name for name, lines in made.items() if not _is_current(name, lines)]
-        stale += [path.name for path in FOLDER.iterdir() if path.name.removesuffix(SUFFIX) not in made]
-        for name in stale:
-            print(f"{name}: not current; make it by python -m {__spec__.name}")
+        stale = [file for file, text in made.items() if not _is_current(FOLDER / file, text)]
+        stale += [path.name for path in FOLDER.iterdir() if path.name not in made]
+        for file in stale:
+            print(f"{file}: not current; make it by python -m {__spec__.name}")
         return bool(stale)
     FOLDER.mkdir(exist_ok=True)
-    for name, lines in made.items():
-        compressor = zstandard.ZstdCompressor(level=19, write_checksum=True)
-        (FOLDER / f"{name}{SUFFIX}").write_bytes(compressor.compress(lines))
+    for file, text in made.items():
+        (FOLDER / file).write_bytes(zstandard.ZstdCompressor(level=19, write_checksum=True).compress(text))
     return 0
 
 
-def _is_current(name: str, lines: bytes) -> bool:
-    return (FOLDER / f"{name}{SUFFIX}").exists() and stored_lines(name) == lines
+def _is_current(path: Path, text: bytes) -> bool:
+    return path.exists() and zstandard.ZstdDecompressor().decompress(path.read_bytes()) == text
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The layers of the named networks as the product has them, so that they are judged without the onnx package.
 
-A network is a file of lines: the first says what it is, each of the others has a layer. `make` beside this module makes
-them of the graphs.
+A network is a file of lines: the first says what it is, each of the others has a layer. Beside it is another one of the
+same network at reduced size, as a chain. `make` beside this module makes them of the graphs.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import msgspec
 import zstandard
 
+from dml_conformance.conformance.exchange.networks.chains import Chain
 from dml_conformance.reports.model.records import Network, NetworkLayer, UnmappedNode
 from dml_conformance.spec.case import MODEL_ORIGIN, Case
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.validator import Outcome
 
-SUFFIX = ".jsonl.zst"
+SUFFIX, CHAIN_SUFFIX = ".jsonl.zst", ".chain.json.zst"
 
 
 class StoredNetwork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,6 +82,16 @@ def stored_network(name: str) -> tuple[StoredNetwork, list[StoredLayer]]:
     first, *lines = stored_lines(name).splitlines()
     layers = [msgspec.json.decode(line, type=StoredLayer) for line in lines]
     return msgspec.json.decode(first, type=StoredNetwork), layers
+
+
+def stored_chain_text(name: str) -> bytes:
+    """The chain of a network, as `make` made it."""
+    return zstandard.ZstdDecompressor().decompress((_folder() / f"{name}{CHAIN_SUFFIX}").read_bytes())
+
+
+def stored_chain(name: str) -> Chain:
+    """The chain of a network at reduced size."""
+    return msgspec.json.decode(stored_chain_text(name), type=Chain)
 
 
 def network_at(name: str, level: Level) -> NetworkCases:

@@ -12,11 +12,9 @@ from onnx import TensorProto
 
 from dml_conformance.conformance.exchange.networks.builder import NetworkGraph
 
-HEAD = 64
-
 
 def whisper_tiny_encoder(
-    element: str, batch: int = 1, *, frames: int = 3000, mels: int = 80, layers: int = 4, heads: int = 6
+    element: str, batch: int = 1, *, frames: int = 3000, mels: int = 80, layers: int = 4, heads: int = 6, head: int = 64
 ) -> tuple[NetworkGraph, list[str]]:
     """The graph of the encoder and its outputs, keys and values for the decoder among them.
 
@@ -26,10 +24,11 @@ def whisper_tiny_encoder(
         frames: of each, an even number.
         mels: of each frame.
         layers: of the encoder, and of the decoder.
-        heads: of attention, of 64 channels each.
+        heads: of attention.
+        head: channels of each.
     """
-    graph, width, tokens = NetworkGraph("whisper-tiny-encoder", element), heads * HEAD, frames // 2
-    shape = tokens, heads, HEAD
+    graph, width, tokens = NetworkGraph("whisper-tiny-encoder", element), heads * head, frames // 2
+    shape = tokens, heads, head
     x = graph.input("mel", (batch, mels, frames))
     x = graph.gelu(graph.conv("conv1", x, mels, width, 3, axes=1, bias=True))
     x = graph.gelu(graph.conv("conv2", x, width, width, 3, axes=1, stride=2, bias=True))
@@ -59,6 +58,7 @@ def whisper_tiny_decoder(
     audio: int = 1500,
     layers: int = 4,
     heads: int = 6,
+    head: int = 64,
     vocabulary: int = 51865,
     positions: int = 448,
 ) -> tuple[NetworkGraph, list[str]]:
@@ -70,12 +70,13 @@ def whisper_tiny_decoder(
         past: tokens before.
         audio: tokens of the encoder.
         layers: how many.
-        heads: of attention, of 64 channels each.
+        heads: of attention.
+        head: channels of each.
         vocabulary: rows of the table of words.
         positions: rows of the table of positions.
     """
-    graph, width = NetworkGraph("whisper-tiny-decoder", element), heads * HEAD
-    shape = 1, heads, HEAD
+    graph, width = NetworkGraph("whisper-tiny-decoder", element), heads * head
+    shape = 1, heads, head
     words = graph.weight("token_embedding", vocabulary, width)
     x = graph.node("Gather", words, graph.input("input_ids", (batch, 1), TensorProto.INT64), name="token_embedding")
     bounds = graph.integers(past), graph.integers(past + 1), graph.integers(0)
@@ -88,7 +89,7 @@ def whisper_tiny_decoder(
                 query = graph.heads(graph.linear("query", normed, width, width), *shape)
                 present = []
                 for of, new in zip(("key", "value"), _keys_and_values(graph, normed, shape), strict=True):
-                    before = graph.input(f"past.{layer}.{of}", (batch, heads, past, HEAD))
+                    before = graph.input(f"past.{layer}.{of}", (batch, heads, past, head))
                     present.append(graph.node("Concat", before, new, axis=2, name=f"present_{of}"))
                 outputs += present
                 y = graph.attention(query, present[0], present[1], shape)
@@ -97,7 +98,7 @@ def whisper_tiny_decoder(
             with graph.scope("cross_attn"):
                 query = graph.heads(graph.linear("query", normed, width, width), *shape)
                 key, value = (
-                    graph.input(f"cross.{layer}.{of}", (batch, heads, audio, HEAD)) for of in ("key", "value")
+                    graph.input(f"cross.{layer}.{of}", (batch, heads, audio, head)) for of in ("key", "value")
                 )
                 y = graph.attention(query, key, value, shape)
                 x = graph.node("Add", x, graph.linear("out", y, width, width), name="residual")

@@ -23,6 +23,7 @@ from dml_conformance.conformance.packages.verify import cases as cases_
 from dml_conformance.conformance.packages.verify import verdicts
 from dml_conformance.conformance.packages.verify.campaign import check_campaign, check_walls
 from dml_conformance.conformance.packages.verify.cases import FoundCases, numbered, planned_cases
+from dml_conformance.conformance.packages.verify.chains import check_chains
 from dml_conformance.conformance.packages.verify.documents import check_documents, check_waivers, read_package_waivers
 from dml_conformance.conformance.packages.verify.files import (
     check_archive,
@@ -175,22 +176,26 @@ def _check_store(
         return None
     waivers = read_package_waivers(snapshot, store.campaign, today, findings)
     check = VerdictCheck(judge, waivers, findings)
-    unsure = ""
+    unsure, failures = "", list[Record]()
     records = numbered(store.records())
     for phase in Phase:
         if phase is Phase.SEARCH:
             planned, unsure = searched_cases(engine, found, store.campaign.environment, findings)
-        elif phase is Phase.THROUGHPUT:
+        elif phase in (Phase.THROUGHPUT, Phase.CHAINS):
             planned = repeat(None)
         else:
             planned = planned_cases(engine, phase, found, findings)
         for number, record in islice(records, len(found.digests[phase])):
             check.check(number, record, next(planned))
+            if phase is Phase.CHAINS:
+                failures.append(record)
             progress(summary.total + number, total)
     told = [phase for phase in Phase if phase in JUDGED_PHASES or found.digests[phase]]
     counts = ", ".join(f"{phase} {len(found.digests[phase]):,}" for phase in told)
     findings.end(cases_.CHECK, "; ".join(filter(None, (f"{summary.total:,} cases: {counts}", unsure))))
     findings.end(verdicts.CHECK, f"{summary.total:,} decided again, {check.computed:,} computed again")
+    if store.ending is not None:
+        check_chains(engine, judge, store.ending, failures, findings)
     check_waivers(waivers, summary.counts[Verdict.WAIVED], findings)
     check_documents(snapshot, snapshot.folder / AGAIN, summary, digests, findings)
     if rerun is not None and findings.total:
