@@ -87,8 +87,8 @@ MOST_WORKERS, OPERATORS_EACH = 8, 8
     type=NETWORKS,
     default=(),
     metavar="NAME,...",
-    help="Networks whose every layer is judged, too, such as resnet50-fp16-b1, or resnet50 for each of its kinds; "
-    "corpus networks lists them. Without --operator their operators are certified.",
+    help="Networks whose every layer is judged, too, alone and in a chain, such as resnet50-fp16-b1, or resnet50 for "
+    "each of its kinds; corpus networks lists them. Without --operator their operators are certified.",
 )
 @click.option(
     "--budget",

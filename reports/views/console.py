@@ -439,7 +439,7 @@ def _chains(console: Console, summary: Summary) -> list[RenderableType]:
         else:
             style = NETWORK_STYLES[NetworkVerdict.WRONG if chain.failed else NetworkVerdict.INCOMPLETE]
             told.append(_indented(console, one_line(f"{name}, as a chain: {chain.reason}", MAX_REASON), style))
-    title = Text("Networks at reduced size from end to end, parts of the outputs' standard deviation:")
+    title = Text("Networks at reduced size from end to end, in parts of the outputs' standard deviation:")
     return [title, table, *told] if table.row_count else told
 
 
