@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,16 @@ from commands import certificate, invoke, records_of
 from stored_networks import store
 
 from dml_conformance.backends.reference import ReferenceBackend
+from dml_conformance.conformance.campaign.budget import BUDGETS
 from dml_conformance.conformance.campaign.chains import OutputsMisfit, chained_network, execute_chains
+from dml_conformance.conformance.campaign.driver import certify
+from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.exchange.networks.stored import network_names
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.reports.model.records import ChainedNetwork, Phase, Record, Verdict
+from dml_conformance.reports.model.encoded import EncodedRecord
+from dml_conformance.reports.model.records import ChainedNetwork, Ending, Phase, Record, Throughput, Verdict
+from dml_conformance.reports.model.stream import Consumer
+from dml_conformance.reports.store.resuming import PartialRun
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import outputs
@@ -94,6 +102,61 @@ def test_a_layer_that_is_wrong_on_what_the_ones_before_left_is_told_with_what_it
     assert isinstance(found, ChainedNetwork)
     assert found.reason == "block.bias, ELEMENT_WISE_ADD: OutputTensor: 1 of 24 elements differ"
     assert (found.failed, found.is_whole, found.error) == (record.case, False, None)
+
+
+class _Kept(Consumer):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Record | EncodedRecord] = []
+        self.units: list[str] = []
+        self.endings: list[Ending] = []
+
+    def record(self, record: Record | EncodedRecord) -> None:
+        self.told.append(record)
+
+    def mark(self, unit: str) -> None:
+        self.units.append(unit)
+
+    def finish(self, ending: Ending) -> None:
+        self.endings.append(ending)
+
+
+@dataclass(frozen=True)
+class _Begun(PartialRun):
+    """All of a run but its end."""
+
+    kept: _Kept = field(kw_only=True)
+
+    def records(self) -> Iterator[Record]:
+        return (record.whole() for record in self.kept.told)
+
+    def throughputs(self) -> tuple[Throughput, ...]:
+        return ()
+
+    @property
+    def units(self) -> frozenset[str]:
+        return frozenset(self.kept.units)
+
+
+def test_of_a_run_that_goes_on_at_its_end_the_chains_are_there_and_a_failure_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(tmp_path, monkeypatch, "tiny-fp32-b1")
+    budget = replace(BUDGETS["quick"], search=1, sweep=0)
+
+    def run(begun: PartialRun | None = None) -> _Kept:
+        kept, judge = _Kept(), Judge(_WrongAfterZeros(), "mine")
+        operators = ("ELEMENT_WISE_ADD", "ACTIVATION_RELU")
+        certify(Engine(judge, operators, [Level.L1_0], budget, 0, network_names=["tiny-fp32-b1"]), kept, begun)
+        return kept
+
+    first = run()
+    again = run(_Begun(tmp_path, tmp_path, kept=first))
+    (failed,) = [record for record in first.told if record.traits.phase is Phase.CHAINS]
+    assert [chain.failed for chain in first.endings[0].chains] == [failed.traits.case]
+    assert again.endings[0].chains == first.endings[0].chains
+    assert [record.traits.case for record in again.told] == [record.traits.case for record in first.told]
 
 
 def test_a_level_that_lacks_a_layer_has_no_chain() -> None:
