@@ -127,6 +127,7 @@ class Tolerance:
         sum_lambda: how many times sqrt(n) half units the errors of n additions, rounded to nearest, may come to. If
             each is independent and uniform in half a unit either way, more than that comes of one sum in
             exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library.
+        lossless: primitives that are taken to lose nothing, to see what they cost; none where results are judged.
     """
 
     name: str
@@ -136,6 +137,7 @@ class Tolerance:
     cut: frozenset[DataType] = frozenset()
     stored: frozenset[DataType] = frozenset()
     sum_lambda: float = 4.0
+    lossless: frozenset[str] = frozenset()
 
     def bound(self, stated: Bounds, precise: Bounds, data_type: DataType) -> Bound:
         """Of the bounds that an operator states, the one for results of a type."""

@@ -106,9 +106,11 @@ class Evaluation:
         return Enclosure(self, wide, *self._with_zero(xp, wide, wide, DataType[name]))
 
     def primitive(self, name: str) -> tuple[Primitive, Bound]:
-        """An operation and its bound; none where nothing is rounded."""
+        """An operation and its bound; none where nothing is rounded, or it is taken to lose nothing."""
         found = PRIMITIVES[name]
-        return found, Bound() if self.data_type is None else found.bound(self.tolerance, self.data_type)
+        if self.data_type is None or name in self.tolerance.lossless:
+            return found, Bound()
+        return found, found.bound(self.tolerance, self.data_type)
 
     @quiet
     def result(
@@ -268,10 +270,14 @@ class Evaluation:
 
     def _lost(self, xp: Any, losses: Losses, terms: Array | None, count: Array | int) -> Array:
         """What a sum of `count` terms loses by its additions, and by its terms, whose last places come to `terms`."""
-        ulp = self.primitive("add")[1].ulp
-        worst = losses.total if ulp == NEAREST.ulp else losses.cut
+        add, multiply = (self.primitive(name)[1].ulp for name in ("add", "multiply"))
+        if not multiply:
+            terms = None
+        worst = losses.total if add == NEAREST.ulp else losses.cut
+        if not add:
+            worst, losses = xp.zeros_like(worst), losses._replace(root=None)
         if terms is not None:
-            worst = worst + ulp * terms
+            worst = worst + multiply * terms
         if losses.root is None:
             return worst
         usual = xp.maximum(self.tolerance.sum_lambda * losses.root, losses.drift)

@@ -7,7 +7,7 @@ descriptor and the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from dml_conformance.strategies.values import buffer_size
 
 Array = npt.NDArray[Any]
 
+LEAST_COST = 0.01  # of a width, that a step is told from
 SHOWN_PLACES = 3  # of a broken rule
 MOST_EDGES = 64  # of a convex hull that are tried; the search halves it, and any edge gives tolerances that hold
 _TYPES = {dtype: data_type for data_type, dtype in NUMBERS.items() if not data_type.shares_bytes}
@@ -171,6 +172,11 @@ class OutputEnclosure:
         places = np.argsort(-units, axis=None, kind="stable")[:count]
         places = places[units.flat[places] > 0]
         return [tuple(map(int, at)) for at in np.stack(np.unravel_index(places, units.shape), -1)]
+
+    @quiet
+    def width(self, at: tuple[int, ...]) -> float:
+        """How far apart the least and the greatest right value of an element are."""
+        return float(self.high[at].astype(np.float64) - self.low[at])
 
     @quiet
     def _worst(self, found: Bits, wrong: Mask) -> int:
@@ -372,6 +378,52 @@ def output_enclosures(desc: OperatorDesc, bindings: Bindings, tolerance: Toleran
         )
         for slot in outputs(desc)
     }
+
+
+class StepCost(NamedTuple):
+    """What a step of an operator's formula costs of the width that an element's right values have.
+
+    Attributes:
+        primitive: the step, a name of `spec.primitives`.
+        part: by how much of it the width would be less if the step lost nothing, wherever it is in the formula. What
+            several steps save together need not be the sum.
+    """
+
+    primitive: str
+    part: float
+
+
+def step_costs(
+    desc: OperatorDesc, bindings: Bindings, tolerance: Tolerance, found: Mapping[str, OutputEnclosure]
+) -> dict[str, list[StepCost]]:
+    """By output the steps that cost a hundredth or more where right values are farthest apart, the dearest first.
+
+    Each step is one more evaluation.
+
+    Args:
+        desc: the descriptor.
+        bindings: of its inputs, by slot.
+        tolerance: whose bounds the enclosures have.
+        found: the enclosures.
+    """
+    places = {name: output.widest(1)[0] for name, output in found.items() if output.widest(1)}
+    widths = {name: found[name].width(at) for name, at in places.items()}
+    costs: dict[str, list[StepCost]] = {name: [] for name in found}
+    for primitive in _primitives(desc) if any(map(np.isfinite, widths.values())) else ():
+        without = output_enclosures(desc, bindings, replace(tolerance, lossless=frozenset([primitive])))
+        for name, at in places.items():
+            part = 1.0 - without[name].width(at) / widths[name] if np.isfinite(widths[name]) else 0.0
+            if part >= LEAST_COST:
+                costs[name].append(StepCost(primitive, part))
+    return {name: sorted(each, key=lambda cost: -cost.part) for name, each in costs.items()}
+
+
+def _primitives(desc: OperatorDesc) -> Sequence[str]:
+    """Those of an operator and of the operators that its descriptor holds, each once."""
+    held = [getattr(desc, field.attribute) for field in desc.fields]
+    nested = [each for value in held for each in (value if isinstance(value, tuple) else (value,))]
+    every = [desc, *(each for each in nested if isinstance(each, OperatorDesc))]
+    return list(dict.fromkeys(name for each in every for name in spec_of(each).primitives))
 
 
 def _array(name: str, given: Any) -> Array:

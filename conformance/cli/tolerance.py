@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +18,11 @@ from dml_conformance.backends.base import Binding
 from dml_conformance.conformance.accuracy.enclosure import (
     Array,
     OutputEnclosure,
+    StepCost,
     bindings_of,
     completed,
     output_enclosures,
+    step_costs,
 )
 from dml_conformance.conformance.campaign.throughput import timed_recipes
 from dml_conformance.conformance.cli.check import name_of, read_bytes
@@ -33,6 +35,7 @@ from dml_conformance.spec.descriptor import OperatorDesc, inputs, slots
 from dml_conformance.spec.forms import FormError
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.model_files import ModelError, parse_document, read_parsed
+from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.strategies.values import materialize
 
@@ -72,8 +75,9 @@ def tolerance(file: str, given: tuple[str, ...], accuracy: str, level: Level | N
     range where it is indices, with the seed 0, 1, ... by its place among the inputs.
 
     For each output it prints the smallest rtol, the smallest atol, a pair of both and the units in the last place
-    by which every right result passes, as numpy.testing.assert_allclose compares, and the elements whose right values
-    are farthest apart. Exit code 0: all is said; 2: wrong usage, or a file or descriptor is not as expected.
+    by which every right result passes, as numpy.testing.assert_allclose compares, the elements whose right values are
+    farthest apart, and which steps of the formula cost most of that. Exit code 0: all is said; 2: wrong usage, or a
+    file or descriptor is not as expected.
     """
     desc, data, own_level = _read(file)
     level = level or own_level
@@ -92,10 +96,11 @@ def tolerance(file: str, given: tuple[str, ...], accuracy: str, level: Level | N
         raise FormError(name_of(file), str(error)) from None
     held = {slot.name: data.arrays.get(slot.name, recipes[slot.key]) for slot in inputs(desc)}
     found = output_enclosures(desc, bindings, TOLERANCES[accuracy])
+    costs = step_costs(desc, bindings, TOLERANCES[accuracy], found)
     if format_ == "json":
-        print_json(as_json(desc, level, accuracy, held, found))
+        print_json(as_json(desc, level, accuracy, held, found, costs))
     else:
-        _print(desc, level, accuracy, held, found)
+        _print(desc, level, accuracy, held, found, costs)
 
 
 def _read(file: str) -> tuple[OperatorDesc, Data, Level]:
@@ -187,6 +192,7 @@ def as_json(
     accuracy: str,
     held: Mapping[str, Recipe | Array],
     found: Mapping[str, OutputEnclosure],
+    costs: Mapping[str, Sequence[StepCost]],
 ) -> dict[str, Any]:
     """What `tolerance --format json` prints.
 
@@ -194,7 +200,8 @@ def as_json(
         `format` (1; another number when a member changes its meaning), `operator`, `level`, `accuracy`, `data` (by
         input a recipe; null where it is an array) and `outputs`. An output has `output`, `data_type`, `sizes`, `free`
         and `from_memory` (how many elements may be anything, and any element of an input's memory), `rtol`, `atol`,
-        `both` (rtol, atol) and `ulp` of the other ones, and `widest` (at, value, low, high, whether NaN is right too).
+        `both` (rtol, atol) and `ulp` of the other ones, `widest` (at, value, low, high, whether NaN is right too), and
+        `steps` (primitive, part: by how much of it the first one's width would be less if the step lost nothing).
         A tolerance is null where none admits every right result; another number that is not finite is a text.
     """
     return {
@@ -203,11 +210,11 @@ def as_json(
         "level": level.label,
         "accuracy": accuracy,
         "data": {name: msgspec.to_builtins(of) if isinstance(of, Recipe) else None for name, of in held.items()},
-        "outputs": [_output_json(output) for output in found.values()],
+        "outputs": [_output_json(output, costs[name]) for name, output in found.items()],
     }
 
 
-def _output_json(output: OutputEnclosure) -> dict[str, Any]:
+def _output_json(output: OutputEnclosure, costs: Sequence[StepCost]) -> dict[str, Any]:
     rtol, atol, both, ulp = output.tolerances
     return {
         "output": output.name,
@@ -227,6 +234,7 @@ def _output_json(output: OutputEnclosure) -> dict[str, Any]:
             }
             for at in output.widest(WIDEST)
         ],
+        "steps": [cost._asdict() for cost in costs],
     }
 
 
@@ -241,6 +249,7 @@ def _print(
     accuracy: str,
     held: Mapping[str, Recipe | Array],
     found: Mapping[str, OutputEnclosure],
+    costs: Mapping[str, Sequence[StepCost]],
 ) -> None:
     echo(f"{desc.operator} at {level}, held to the tolerance {accuracy}")
     for name, of in held.items():
@@ -255,6 +264,14 @@ def _print(
             echo()
             echo(f"{output.name}, where right values are farthest apart:")
             print_table(("at", "value", "low", "high"), (_wide_row(output, at) for at in widest), whole=4)
+            echo()
+            steps = costs[output.name]
+            if not steps:
+                echo(f"{output.name}: no step alone makes the first of these wide; its type does, or what is near zero")
+                continue
+            echo(f"{output.name}, by how much the first of these would be narrower if a step lost nothing:")
+            rows = ((cost.primitive, PRIMITIVES[cost.primitive].formula, f"{100 * cost.part:.0f} %") for cost in steps)
+            print_table(("step", "formula", "narrower by"), rows, whole=3)
 
 
 def _words(of: Recipe | Array) -> str:

@@ -10,11 +10,20 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal, assert_array_max_ulp
 
 import dml_conformance
-from dml_conformance.conformance.accuracy.enclosure import OutputEnclosure, enclosure
+from dml_conformance.conformance.accuracy.enclosure import (
+    OutputEnclosure,
+    bindings_of,
+    completed,
+    enclosure,
+    output_enclosures,
+    step_costs,
+)
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, TOLERANCES, Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import descriptor_classes
 from dml_conformance.spec.expectation import Expectation, Within
-from dml_conformance.spec.forms import FormError
+from dml_conformance.spec.forms import FormError, desc_from_json
+from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.tensor import TensorDesc
 
 PRODUCT = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
@@ -356,6 +365,41 @@ def test_other_arguments_that_are_wrong() -> None:
     ):
         with pytest.raises(FormError, match=message):
             found.check(got)
+
+
+def costs(operator: str, fields: dict[str, Any], arrays: dict[str, Any], tolerance: Tolerance) -> dict[str, float]:
+    """What the steps of an operator cost, by name."""
+    desc = completed(desc_from_json(described(operator, fields)), arrays, HIGHEST)
+    bindings = bindings_of(desc, arrays)
+    found = output_enclosures(desc, bindings, tolerance)
+    return dict(step_costs(desc, bindings, tolerance, found)["OutputTensor"])
+
+
+def test_a_step_costs_what_the_right_values_would_be_nearer_to_each_other_without() -> None:
+    softmax = costs("ACTIVATION_SOFTMAX1", ROWS, {"InputTensor": drawn("float32", 3, 40)}, PRECISE)
+    assert list(softmax) == sorted(softmax, key=lambda name: -softmax[name])
+    assert {"exp", "add"} <= softmax.keys() <= {"exp", "add", "divide"}
+    assert sum(softmax.values()) == pytest.approx(1, abs=0.1)
+    product = costs("GEMM", PRODUCT, {"ATensor": drawn("float32", 4, 60), "BTensor": drawn("float32", 60, 5)}, DIRECTML)
+    assert product["add"] > product["multiply"] > 0
+    assert sum(product.values()) == pytest.approx(1, abs=0.1)
+    assert costs("ELEMENT_WISE_LOG", {}, {"InputTensor": np.float32([0.5, 2, 9])}, DIRECTML) == {"log": 1.0}
+
+
+def test_steps_of_an_operator_that_another_one_holds_cost_too() -> None:
+    fused = PRODUCT | {"FusedActivation": described("ACTIVATION_TANH", {})}
+    found = costs("GEMM", fused, {"ATensor": 0.1 * drawn("float32", 4, 6), "BTensor": drawn("float32", 6, 5)}, DIRECTML)
+    assert next(iter(found)) == "tanh"
+
+
+def test_where_no_step_loses_anything_none_costs_anything() -> None:
+    whole = {"ATensor": np.ones((4, 6), np.float32), "BTensor": np.ones((6, 5), np.float32)}
+    assert costs("GEMM", PRODUCT, whole, DIRECTML) == {}
+    assert costs("ELEMENT_WISE_IDENTITY", {}, {"InputTensor": np.float32([1e-40, 1])}, DIRECTML) == {}
+
+
+def test_of_what_is_judged_no_step_is_taken_to_lose_nothing() -> None:
+    assert not any(tolerance.lossless for tolerance in TOLERANCES.values())
 
 
 class OnDevice:

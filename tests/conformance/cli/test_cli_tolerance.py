@@ -63,7 +63,7 @@ def test_a_table_says_which_tolerances_hold(folder: Path) -> None:
     """None of them is printed as less than it is."""
     result = invoke("tolerance", "desc.json", "--data", "arrays.npz")
     assert (result.exit_code, result.stderr) == (0, "")
-    about, first, second, empty, header, row, gap, title, widest, *elements = result.stdout.splitlines()
+    about, first, second, empty, header, row, gap, title, widest, *rest = result.stdout.splitlines()
     assert about == "GEMM at 6_4, held to the tolerance directml"
     assert (first, second) == ("  ATensor: an array", "  BTensor: an array")
     assert empty == gap == ""
@@ -76,8 +76,27 @@ def test_a_table_says_which_tolerances_hold(folder: Path) -> None:
         assert number <= float(text) <= number * 1.01
     assert title == "OutputTensor, where right values are farthest apart:"
     assert widest.split() == ["at", "value", "low", "high"]
-    assert len(elements) == 3
+    elements, (told, names, *steps) = rest[:3], rest[4:]
+    assert all(element.startswith("[") for element in elements)
+    assert rest[3] == ""
+    assert told == "OutputTensor, by how much the first of these would be narrower if a step lost nothing:"
+    assert names.split() == ["step", "formula", "narrower", "by"]
+    assert [step.split()[0] for step in steps] == ["add", "multiply"]
     assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_where_no_step_alone_makes_the_difference_that_is_told(folder: Path) -> None:
+    """Subnormal numbers may be taken for zero, however well they are computed."""
+    np.save("x.npy", np.float32([-90.0, -95.0]))
+    Path("exp.json").write_text(json.dumps({"type": "DML_OPERATOR_ELEMENT_WISE_EXP", "desc": {}}))
+    text = invoke("tolerance", "exp.json", "--data", "InputTensor=x.npy").stdout
+    assert text.endswith(
+        "OutputTensor: no step alone makes the first of these wide; its type does, or what is near zero\n"
+    )
+    assert as_json("exp.json", "--data", "InputTensor=x.npy")["outputs"][0]["steps"] == []
+    steps = as_json("desc.json", "--data", "arrays.npz")["outputs"][0]["steps"]
+    assert [step["primitive"] for step in steps] == ["add", "multiply"]
+    assert 0.9 < sum(step["part"] for step in steps) < 1.1
 
 
 def test_the_data_is_recipes_or_arrays(folder: Path) -> None:

@@ -147,7 +147,7 @@ KINDS: Mapping[str, tuple[Callable[[], ReferenceBackend], dict[str, Any]]] = {
     "observed": (ReferenceBackend, {"reading": Reading.OBSERVED}),
     "elsewhere": (elsewhere, {}),
     "elsewhere observed": (elsewhere, {"reading": Reading.OBSERVED}),
-    "inaccurate": (inaccurate, {"operator": "ELEMENT_WISE_EXP", "accuracy": PRECISE}),
+    "inaccurate": (inaccurate, {"operators": ("ELEMENT_WISE_EXP",), "accuracy": PRECISE}),
     "zero sizes": (accepts_zero_sizes, {}),
     "lost device": (lambda: ScriptedBackend(after=raising(RuntimeError("device lost"))), {}),
     "refusing": (mutants.decisions.RejectsOwnedByDmlInput, {}),
