@@ -98,6 +98,7 @@ def certify(
             elif not is_measured:  # or it is on record
                 stream.record(end)
         if not is_measured:
+            watch = Stopwatch()
             right = [name for name in engine.operators if name not in engine.wrong]
             layers = [case for case in distinct_cases(engine.networks) if case.digest not in engine.wrong_layers]
             for found in watch.each(Part.MEASURE, measure(engine.judge, right, engine.levels, engine.budget, layers)):
