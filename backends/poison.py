@@ -9,10 +9,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dml_conformance.backends.base import Bytes
 
+MOST_AT_ONCE = 2**30  # bytes that the cipher takes
 _BLOCK = 16  # bytes that the cipher makes at a time
 
 # A key stream is random to whoever has not the key. It costs a tenth of what the system's random bytes cost.
 _STREAM = Cipher(algorithms.AES(secrets.token_bytes(32)), modes.CTR(bytes(_BLOCK))).encryptor()
+# Tags are for this process alone, so that one nonce does for all.
+_TAGGED = algorithms.AES(secrets.token_bytes(32)), modes.GCM(bytes(12))
 
 
 def secret_bytes(count: int, *avoided: Bytes) -> Bytes:
@@ -33,3 +36,12 @@ def secret_bytes(count: int, *avoided: Bytes) -> Bytes:
         if places.size:
             found[places] = secret_bytes(places.size, *(other[places] for other in avoided))
     return found
+
+
+def authentication_tag(memory: Bytes) -> bytes:
+    """Tells whether bytes are the same; without the key nobody forges it. GMAC is ten times as fast as SHA-256."""
+    cipher = Cipher(*_TAGGED).encryptor()
+    for start in range(0, memory.size, MOST_AT_ONCE):
+        cipher.authenticate_additional_data(memory[start : start + MOST_AT_ONCE].data)
+    cipher.finalize()
+    return cipher.tag

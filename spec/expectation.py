@@ -146,6 +146,17 @@ def boxes(sizes: Sequence[int], most: int, turn: int = 0) -> Iterator[Box]:
                 yield (*(slice(place, place + 1) for place in outer), along, *whole)
 
 
+def box_of(sizes: Sequence[int], most: int, element: int) -> Box:
+    """That of the `boxes` which an element is in, counted in row-major order."""
+    axis, step = split(sizes, most)
+    within = prod(sizes[axis:])
+    outer = np.unravel_index(element // within, sizes[:axis]) if axis else ()
+    start = element % within // prod(sizes[axis + 1 :]) // step * step
+    along = slice(start, min(start + step, sizes[axis]))
+    whole = (slice(0, size) for size in sizes[axis + 1 :])
+    return (*(slice(int(place), int(place) + 1) for place in outer), along, *whole)
+
+
 def split(sizes: Sequence[int], most: int) -> tuple[int, int]:
     """Along which axis boxes of consecutive elements, of at most so many, follow each other; and their size there."""
     axes = [axis for axis, size in enumerate(sizes) if size > 1 and prod(sizes[axis + 1 :]) <= most]

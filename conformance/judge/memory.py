@@ -13,24 +13,25 @@ all that the memory of an output tells before it is written is a value that is n
 from __future__ import annotations
 
 import ctypes
-import hashlib
+import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding, Bindings, Bytes
-from dml_conformance.backends.poison import secret_bytes
+from dml_conformance.backends.poison import authentication_tag, secret_bytes
 from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.backends.reference.layout import bits, put
 from dml_conformance.conformance.judge.compare import right
 from dml_conformance.spec import nibbles
 from dml_conformance.spec.case import OFFSET_ALIGNMENT, Order, Placement
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Bits, Box, Mask
+from dml_conformance.spec.expectation import Bits, Box, Mask, box_of
 from dml_conformance.spec.operator import OperatorDesc, Slot, inputs, outputs, tensor_at
 from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.strategies.values import UNSIGNED_OF_SIZE, buffer_size
@@ -43,6 +44,8 @@ LARGE_BYTES = 2**26  # of a case's tensors; of larger ones no second copy of the
 SECRET_PERIOD = 2**22 + 3  # bytes after which the secret ones of a large stretch begin again; prime
 # Draws of an element that may come out right. What is right then nearly always is taken from the ends of its type.
 DRAWS = 64
+BOX = 1024  # elements of a large output that are looked at in one place
+_RANDOM = secrets.SystemRandom()
 
 
 def laid_out(content: Bytes, tensor: TensorDesc, other: TensorDesc) -> Bytes:
@@ -56,6 +59,24 @@ class Sample(NamedTuple):
     """What is right of some boxes of an output."""
 
     boxes: tuple[tuple[Box, Expectation], ...]
+
+    @classmethod
+    def drawn(
+        cls, whole: Expectation | LargeExpectation, sizes: Sequence[int], count: int, places: Sequence[int] = ()
+    ) -> Sample:
+        """The first box, the last, and some that nobody can foretell.
+
+        Args:
+            whole: what is right of the output.
+            sizes: of the output.
+            count: of boxes, where there are as many.
+            places: of elements, in row-major order, whose boxes are looked at besides.
+        """
+        total = prod(sizes)
+        drawn = (_RANDOM.randrange(total) for _ in range(count - 2))
+        chosen = (box_of(sizes, BOX, place) for place in (0, total - 1, *places, *drawn) if 0 <= place < total)
+        found = {tuple((span.start, span.stop) for span in box): box for box in chosen}
+        return cls(tuple((box, whole.cut(box)) for _, box in sorted(found.items())))
 
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
         """The boxes, and what is right of each."""
@@ -188,8 +209,8 @@ class InputMemory(NamedTuple):
 
 
 def _content(memory: Bytes) -> bytes:
-    """The bytes, or a digest of them where they are many."""
-    return memory.tobytes() if memory.size <= LARGE_BYTES else hashlib.sha256(memory.data).digest()
+    """The bytes, or what tells whether they are the same where they are many: `authentication_tag`."""
+    return memory.tobytes() if memory.size <= LARGE_BYTES else authentication_tag(memory)
 
 
 class OutputMemory(NamedTuple):
@@ -358,7 +379,9 @@ class CaseMemory:
         binding, tensor, stretch = self.bindings[slot.key], slot.tensor, self._layout.stretches[slot.key]
         length = stretch.end - stretch.begin
         secret = secret_bytes(min(length, SECRET_PERIOD) if length > LARGE_BYTES else length)
-        self._block[stretch.begin : stretch.end] = np.resize(secret, length) if length > secret.size else secret
+        for begin in range(stretch.begin, stretch.end, secret.size):
+            part = self._block[begin : min(begin + secret.size, stretch.end)]
+            part[...] = secret[: part.size]
         if last is not None:
             for around, before in zip(last.around, last.outside, strict=True):
                 around[...] = secret_bytes(around.size, before)

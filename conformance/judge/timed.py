@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from math import prod
 
@@ -12,19 +11,17 @@ from dml_conformance.backends.reference import expected_output, expected_parts
 from dml_conformance.backends.reference.operators import cut_of
 from dml_conformance.backends.reference.parts import LargeExpectation
 from dml_conformance.backends.timing import time_execution
-from dml_conformance.conformance.judge.memory import CaseMemory, Expected, OutputMemory, Sample, allowed_elements
+from dml_conformance.conformance.judge.memory import BOX, CaseMemory, Expected, OutputMemory, Sample, allowed_elements
 from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.case import Case, Placement
-from dml_conformance.spec.expectation import Box, boxes
+from dml_conformance.spec.expectation import Box, box_of
 from dml_conformance.spec.operator import Slot, outputs
 
-BOX = 1024  # elements that are looked at in one place
 MOST_BOXES = 8
 # Elements that are computed at most to look at a box of them, where they are taken together or no part can be alone.
 MOST_WHOLE = 2**18
 LEAST_POISON = 16  # bytes of an output that cannot be what they were before unless nothing was written
 NOTHING = Sample(())
-_RANDOM = secrets.SystemRandom()
 
 
 class TimedMemory:
@@ -93,15 +90,11 @@ class TimedMemory:
         whole = expected_parts(desc, self._sources, tolerance)
         found: dict[str, Expected] = {}
         for slot in outputs(desc):
-            every = list(boxes(slot.tensor.sizes, BOX))
-            chosen = (
-                every if len(every) <= MOST_BOXES else [every[0], every[-1], *_RANDOM.sample(every, MOST_BOXES - 2)]
-            )
-            parts = whole[slot.key]
-            if isinstance(parts, LargeExpectation) and _elements(parts.whole(every[0])) > MOST_WHOLE:
+            parts, sizes = whole[slot.key], slot.tensor.sizes
+            if isinstance(parts, LargeExpectation) and _elements(parts.whole(box_of(sizes, BOX, 0))) > MOST_WHOLE:
                 found[slot.key] = NOTHING
             else:
-                found[slot.key] = Sample(tuple((box, parts.cut(box)) for box in chosen))
+                found[slot.key] = Sample.drawn(parts, sizes, MOST_BOXES)
         return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.expectation import Expectation, Within, in_order, nans
+from dml_conformance.spec.expectation import Expectation, Within, box_of, boxes, in_order, nans
 
 NARROW = [data_type for data_type in DataType if data_type.bits in (8, 16)]
 EVERY = {1: np.arange(2**8, dtype="<u1"), 2: np.arange(2**16, dtype="<u2")}
@@ -43,6 +45,14 @@ def test_what_is_not_exact_is_open() -> None:
     assert found.open.tolist() == [True, False, False, True]
     assert Expectation(values, within=Within(values, values)).open is not None
     assert Expectation(values, within=Within(values, values)).open.all()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 5, 4), (1, 7, 1, 9), (30,), (1, 1)])
+@pytest.mark.parametrize("most", [1, 4, 7, 20, 1000])
+def test_the_box_of_an_element_is_the_one_it_is_in(sizes: tuple[int, ...], most: int) -> None:
+    numbers = np.arange(math.prod(sizes)).reshape(sizes)
+    for box in boxes(sizes, most):
+        assert all(box_of(sizes, most, element) == box for element in numbers[box].ravel().tolist())
 
 
 def test_a_cut_has_the_parts_of_its_elements() -> None:

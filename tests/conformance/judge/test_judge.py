@@ -641,3 +641,58 @@ def test_a_case_that_is_too_large_is_the_harness_s_fault(monkeypatch: pytest.Mon
         assert record.reason == f"the tensors need {needed} bytes, the harness executes cases of up to {needed - 1}"
         monkeypatch.setattr(judge_module, "MAX_BYTES", needed)
         assert verdict(backend, case).verdict is Verdict.PASS
+
+
+# --- very large cases -------------------------------------------------------------------------------------------------
+
+ADDRESSED = 2**24  # elements, from which on an address of so many bits begins again
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A case whose output ends a little behind that place, and of which a sample is looked at."""
+    monkeypatch.setattr(judge_module, "SAMPLED_BYTES", 2**20)
+    source = TensorDesc.of(DataType.UINT8, (1, 4099))
+    desc = TileDesc(source, TensorDesc.of(DataType.UINT8, (4099, 4099)), (4099, 1))
+    return Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", 7)}, rule="TILE.values")
+
+
+def changing(change: Callable[[Any], None]) -> ScriptedBackend:
+    return ScriptedBackend(after=lambda desc, inputs, outputs: change(outputs["output_tensor"].view))
+
+
+def test_of_a_very_large_output_a_sample_is_looked_at(sampled: Case) -> None:
+    record = verdict(ReferenceBackend(), sampled)
+    assert (record.verdict, record.rule, record.output) == (Verdict.PASS, "TILE.values", "")
+
+
+def unwritten(output: Any) -> None:
+    output[:] = 255 - output  # as wrong as what it held
+
+
+def beginning_again(output: Any) -> None:
+    output[ADDRESSED:] = output[: len(output) - ADDRESSED]
+
+
+def one_too_late(output: Any) -> None:
+    output[ADDRESSED] ^= 1
+
+
+def missing_end(output: Any) -> None:
+    output[: 4099 * 4099][-1] ^= 1
+
+
+@pytest.mark.parametrize("change", [unwritten, beginning_again, one_too_late, missing_end])
+def test_a_sample_has_the_ends_and_where_addresses_end(change: Callable[[Any], None], sampled: Case) -> None:
+    record = verdict(changing(change), sampled)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "TILE.values")
+    assert all(each.coordinates < (4099, 4099) for each in record.differences)
+
+
+def test_a_sample_has_places_that_nobody_can_foretell(sampled: Case) -> None:
+    def wrong_rows(output: Any) -> None:
+        output[4_099_000:12_297_000] ^= 255
+
+    found = [verdict(changing(wrong_rows), sampled) for _ in range(2)]
+    assert [each.verdict for each in found] == [Verdict.FAIL] * 2
+    assert found[0].differences != found[1].differences
