@@ -24,12 +24,16 @@ Bytes = npt.NDArray[np.uint8]
 _T = TypeVar("_T")
 
 
+LARGE_RESOURCE = 2**26  # bytes
+NEAR = 4096  # bytes before a tensor and behind it in which it is looked for writes outside of it
+
+
 class Binding(NamedTuple):
     """A range of a resource bound to a tensor, as `DML_BUFFER_BINDING`.
 
     Attributes:
         buffer: the whole resource, one byte an entry. A device backend copies all of it to the device and, for an
-            output, all of it back, so that writes outside the bound range show.
+            output, all of it back, so that writes outside the bound range show; of a large one see `looked_at`.
         offset: bytes from the resource's start; a multiple of 16 and of the tensor's GuaranteedBaseOffsetAlignment.
         size: bytes bound; at least the tensor's TotalTensorSizeInBytes, and a multiple of 4.
     """
@@ -42,6 +46,20 @@ class Binding(NamedTuple):
     def view(self) -> Bytes:
         """The bound bytes alone."""
         return self.buffer[self.offset : self.offset + self.size]
+
+
+def looked_at(resource: Bytes, bindings: Iterable[Binding]) -> list[slice]:
+    """The parts of a resource that a copy of it needs: all of a small one, of a large one what is near tensors."""
+    if len(resource) <= LARGE_RESOURCE:
+        return [slice(0, len(resource))]
+    found: list[slice] = []
+    for offset, size in sorted((offset, size) for _, offset, size in bindings):
+        start, stop = max(offset - NEAR, 0), min(offset + size + NEAR, len(resource))
+        if found and start <= found[-1].stop:
+            start, stop = found[-1].start, max(stop, found[-1].stop)
+            found.pop()
+        found.append(slice(start, stop))
+    return found
 
 
 # By slot: `input_tensor`, or `input_tensors[2]` for one of an array; missing optional tensors have none.

@@ -19,6 +19,7 @@ from dml_conformance.backends.base import (
     Execution,
     OutOfMemory,
     Unsupported,
+    looked_at,
 )
 from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.poison import secret_bytes
@@ -518,19 +519,26 @@ class _SharedTensors:
     def __init__(self, executions: Sequence[Execution]) -> None:
         self.end = PAGE
         self._starts: dict[int, int] = {}  # by what tells resources apart
-        self._resources: list[tuple[int, int, Bytes]] = []  # where each starts and ends
-        bound = (binding for execution in executions for part in execution[2:] for binding in part.values())
-        resources = {id(buffer): buffer for buffer, _, _ in bound}
-        for identity, buffer in sorted(resources.items(), key=lambda each: _address(each[1])):
+        self._resources: list[tuple[int, int]] = []  # where each starts and ends
+        self._parts: list[tuple[Bytes, slice]] = []  # of them that are copied, and the place of each
+        bound: dict[int, list[Binding]] = {}
+        for binding in (binding for execution in executions for part in execution[2:] for binding in part.values()):
+            bound.setdefault(id(binding.buffer), []).append(binding)
+        for identity, bindings in sorted(bound.items(), key=lambda each: _address(each[1][0].buffer)):
+            buffer = bindings[0].buffer
             self._starts[identity], length = self.end, len(buffer)
-            self._resources.append((self.end, self.end + length, buffer))
+            self._resources.append((self.end, self.end + length))
+            self._parts += [
+                (buffer[part], slice(self.end + part.start, self.end + part.stop))
+                for part in looked_at(buffer, bindings)
+            ]
             self.end += (length // PAGE + 1) * PAGE
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
         ]
         self.end += PAGE
-        ends = [0, *(end for _, end, _ in self._resources)]
-        starts = [*(start for start, _, _ in self._resources), self.end]
+        ends = [0, *(end for _, end in self._resources)]
+        starts = [*(start for start, _ in self._resources), self.end]
         self._gaps = list(zip(ends, starts, strict=True))
         self._guard = b""
 
@@ -549,8 +557,8 @@ class _SharedTensors:
         except OSError as error:
             raise GivenUp(f"there is no room for {self.end} bytes of shared memory: {error}") from error
         memory = process.arena.memory
-        for start, end, buffer in self._resources:
-            memory[start:end] = buffer
+        for part, place in self._parts:
+            memory[place] = part
         guard = secret_bytes(sum(end - start for start, end in self._gaps))
         self._guard = guard.tobytes()
         for start, end in self._gaps:
@@ -564,9 +572,9 @@ class _SharedTensors:
             StrayWrite: something was written beside them.
         """
         memory = process.arena.memory
-        for start, end, buffer in self._resources:
-            if buffer.flags.writeable:
-                buffer[:] = memory[start:end]
+        for part, place in self._parts:
+            if part.flags.writeable:
+                part[:] = memory[place]
         if b"".join([memory[start:end].data for start, end in self._gaps]) != self._guard:
             raise StrayWrite(self._stray(memory))
 

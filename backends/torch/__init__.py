@@ -8,6 +8,7 @@ before anything is executed, and is part of what a backend says of itself: none 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from time import monotonic, sleep
 from typing import ClassVar, TypeVar
 
 try:
@@ -16,7 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("the torch backend needs PyTorch; run: pip install 'dml-conformance[torch]'") from error
 
-from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution
+from dml_conformance.backends.base import Answer, Bindings, Capabilities, Execution, OutOfMemory
 from dml_conformance.backends.torch import batch, kernels
 from dml_conformance.backends.torch.decisions import decide, operator_of
 from dml_conformance.backends.torch.device import describe, devices_for, find_device, in_full_precision, versions
@@ -46,6 +47,7 @@ _T = TypeVar("_T")
 WORTH_A_KERNEL = 2**20
 # Bytes of a case's tensors, after which the device's memory is given back; other processes judge on the same device.
 MOST_RESERVED = 2**28
+MOST_WAITING = 30.0  # seconds for a device that has no room
 EAGER = "eager PyTorch"
 
 
@@ -136,7 +138,24 @@ class _Torch:
         return seconds_cold(self._copy(size), repeats, self._device)
 
     def _run(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, how: Callable[[Work], _T]) -> _T:
-        """Bring the resources to the device, have the work done there in some way, and bring them back."""
+        """Bring the resources to the device, have the work done there in some way, and bring them back.
+
+        Where the device has no room it is waited for: other processes judge on it too, and give back what they had.
+
+        Raises:
+            OutOfMemory: there is none for long.
+        """
+        give_up = monotonic() + MOST_WAITING
+        while True:
+            try:
+                return self._run_now(desc, inputs, outputs, how)
+            except torch.OutOfMemoryError as error:
+                if monotonic() > give_up:
+                    raise OutOfMemory(str(error)) from None
+            torch.cuda.empty_cache()
+            sleep(1)
+
+    def _run_now(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, how: Callable[[Work], _T]) -> _T:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(inputs, outputs)
             found = how(self._prepare(desc, resources, inputs, outputs))

@@ -7,20 +7,20 @@ NaN payloads on the way), or as the numbers that they are where an operator asks
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.base import Binding, Bytes
+from dml_conformance.backends.base import Binding, Bytes, looked_at
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes
 
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 NUMBERS = {data_type: getattr(torch, data_type.unpacked.name.lower()) for data_type in DataType if data_type.size}
 RESOURCE_ALIGNMENT = 256  # bytes; a multiple of every element size and of what a binding's offset is a multiple of
-MOST_PINNED = 64 * 2**20  # bytes; torch keeps pinned memory for reuse, so a large resource goes without
+MOST_PINNED = 64 * 2**20  # bytes through which everything travels; torch keeps pinned memory for reuse
 
 
 def element_type(tensor: TensorDesc, as_numbers: bool) -> torch.dtype:
@@ -124,39 +124,63 @@ class HostResources:
 
 
 class StagedCopy:
-    """A copy of arrays on a device, all in one allocation so that one transfer takes them there.
+    """A copy of arrays on a device, all in one allocation so that one transfer takes small ones there.
 
     Args:
         arrays: of bytes.
         device: one of CUDA's.
+        parts: of each array that are copied; None = all of each.
 
     Attributes:
         memory: on the device.
         places: of the arrays in it.
     """
 
-    def __init__(self, arrays: Sequence[Bytes], device: torch.device) -> None:
+    def __init__(
+        self, arrays: Sequence[Bytes], device: torch.device, parts: Sequence[Sequence[slice]] | None = None
+    ) -> None:
         self._arrays = arrays
+        self._parts = parts or [[slice(0, len(array))] for array in arrays]
         self.places: list[slice] = []
         end = 0
         for array in arrays:
             self.places.append(slice(end, end + len(array)))
             end += -(-len(array) // RESOURCE_ALIGNMENT) * RESOURCE_ALIGNMENT
-        self._host = torch.empty(end, dtype=torch.uint8, pin_memory=end <= MOST_PINNED)
-        staged = self._host.numpy()
-        for array, place in zip(arrays, self.places, strict=True):
-            staged[place] = array
+        self._host = torch.empty(min(end, MOST_PINNED), dtype=torch.uint8, pin_memory=True)
         self.memory = torch.empty(end, dtype=torch.uint8, device=device)
-        self.memory.copy_(self._host, non_blocking=True)
+        staged = self._host.numpy()
+        if end <= MOST_PINNED:
+            for array, place in zip(arrays, self.places, strict=True):
+                staged[place] = array
+            self.memory.copy_(self._host, non_blocking=True)
+            return
+        for number in range(len(arrays)):
+            for part, there in self._stretches(number):
+                staged[: len(part)] = part
+                there.copy_(self._host[: len(part)])
 
     def bring_back(self, numbers: Sequence[int]) -> None:
         """Copy the arrays of these numbers, whole, to where they came from; waits for the device."""
+        staged = self._host.numpy()
+        if len(self.memory) > MOST_PINNED:
+            for number in numbers:
+                for part, there in self._stretches(number):
+                    self._host[: len(part)].copy_(there)
+                    part[:] = staged[: len(part)]
+            return
         for place in (self.places[number] for number in numbers):
             self._host[place].copy_(self.memory[place], non_blocking=True)
         torch.cuda.current_stream(self.memory.device).synchronize()
-        staged = self._host.numpy()
         for number in numbers:
             self._arrays[number][:] = staged[self.places[number]]
+
+    def _stretches(self, number: int) -> Iterator[tuple[Bytes, Tensor]]:
+        """What is copied of an array in pieces that pinned memory has room for, and each one's place on the device."""
+        array, first = self._arrays[number], self.places[number].start
+        for part in self._parts[number]:
+            for start in range(part.start, part.stop, MOST_PINNED):
+                stop = min(start + MOST_PINNED, part.stop)
+                yield array[start:stop], self.memory[first + start : first + stop]
 
 
 class DeviceResources:
@@ -166,9 +190,13 @@ class DeviceResources:
     """
 
     def __init__(self, bindings: Iterable[Binding], device: torch.device) -> None:
-        buffers = {id(binding.buffer): binding.buffer for binding in bindings}
-        self._numbers = {identity: number for number, identity in enumerate(buffers)}
-        self._copy = StagedCopy(list(buffers.values()), device)
+        bound: dict[int, list[Binding]] = {}
+        for binding in bindings:
+            bound.setdefault(id(binding.buffer), []).append(binding)
+        self._numbers = {identity: number for number, identity in enumerate(bound)}
+        buffers = [each[0].buffer for each in bound.values()]
+        parts = [looked_at(buffer, each) for buffer, each in zip(buffers, bound.values(), strict=True)]
+        self._copy = StagedCopy(buffers, device, parts)
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
         start = self._copy.places[self._numbers[id(binding.buffer)]].start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,6 +16,7 @@ from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import DML_CONVOLUTION_OPERATOR_DESC, Convolution
 
 INPUTS = ("input_tensor", "filter_tensor", "bias_tensor")
+MOST_COLUMNS = 2**30  # of a product of matrices; the library counts them in 31 bits
 MODE, DIRECTION = enumeration("DML_CONVOLUTION_MODE"), enumeration("DML_CONVOLUTION_DIRECTION")
 
 
@@ -106,7 +108,8 @@ def _forward(desc: Convolution, source: Tensor, filters: Tensor, made: int) -> T
     if source.is_meta:
         return source.new_empty(shape)
     columns = window_view(desc, source, sizes, counts).reshape(source.shape[0], groups, -1, prod(counts))
-    found = filters.reshape(groups, made // groups, -1) @ columns
+    weights = filters.reshape(groups, made // groups, -1)
+    found = torch.cat([weights @ part for part in columns.split(MOST_COLUMNS, -1)], -1)
     added = [n for size in more[::-1] for n in (0, size)]
     return functional.pad(found.reshape(source.shape[0], made, *counts), added)
 
