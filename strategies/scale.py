@@ -53,13 +53,14 @@ PACKED_INPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
     Reach.BITS_32: ((2, (65_537, 32_771, 1)), (1, (2**31 + 67, 1, 1))),
 }
 # Outputs with the bytes of an element. Many rows, a long middle, long rows; then more elements than FLOAT32 counts, or
-# 65,535 blocks of 256 have; then more than 2^31, in more than 2^32 bytes.
+# 65,535 blocks of 256 have; then more than 2^31. More than 2^32 bytes are between elements that lie far apart.
 OUTPUTS: Mapping[Reach, tuple[tuple[int, tuple[int, ...]], ...]] = {
     Reach.BITS_16: ((1, (65_545, 1, 3)), (2, (2, 65_545, 3)), (1, (1, 3, 65_545))),
     Reach.BITS_24: ((1, (66_845, 251, 1)), (1, (5_592_415, 1, 3)), (2, (1, 3, 5_592_415))),
-    Reach.BITS_32: ((2, (8_555_715, 251, 1)), (1, (1, 7, 306_783_385))),
+    Reach.BITS_32: ((1, (8_555_715, 251, 1)), (1, (1, 7, 306_783_385))),
 }
 MOST_BESIDE = 2**20  # elements of an output where a long axis is not the only dimension
+MOST_BYTES = 2**34 - 2**20  # of the tensors of a case, which fewer machines would have
 MOST_DENSE = 2**20  # elements of an input that all have a place of their own
 # Not one of them a power of two, though some are but for a bit that is cut off.
 WRONG_ALIGNMENTS = (2**31 + 16, 3 * 2**30, 2**32 - 16)
@@ -80,7 +81,8 @@ def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
     for bits in (bits for bits in Reach if bits <= reach):
         if bits is Reach.BITS_16 or not is_sibling(operator):
             groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits), scale.far_bound(bits)]
-        groups.append(scale.far_apart(bits))
+        if bits is not Reach.BITS_32 or not is_sibling(operator):
+            groups.append(scale.far_apart(bits))
     for group in groups:
         with suppress(Impossible):  # no tensor of this operator is as large at this level
             yield from group
@@ -154,6 +156,8 @@ class _ScaleCases(NamedTuple):
 
     def packed_inputs(self, bits: Reach) -> Iterator[Case]:
         """Rows beyond short addresses, in an input without strides; nothing but indices takes few of them."""
+        if bits is Reach.BITS_32 and self.spec.index is None:
+            return  # indices of pooling are results, as many as there are
         index_types = [t for t in self._context().index_types if bits is not Reach.BITS_32 or t is not DataType.INT32]
         for seed, (width, sizes) in enumerate(PACKED_INPUTS[bits]):
             data_type = self._of_width(width)
@@ -164,14 +168,16 @@ class _ScaleCases(NamedTuple):
                 yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
 
     def far_apart(self, bits: Reach) -> Iterator[Case]:
-        """A few elements of each tensor in turn, at addresses that short integers do not hold."""
+        """A few elements of each tensor in turn, at addresses that short integers do not hold; beyond 32 bits, where
+        each takes 4 GiB, of an input and an output."""
         if bits is Reach.BITS_16:
             return
         ctx = _of_type(self._context(), self._of_width(2))
         plain = self.builder.long_axis(ctx, (3, 5, 7), 0)
-        for seed, slot in enumerate(slots(plain)):
-            if slot.tensor.element_count == 1:
-                continue
+        several = [(seed, slot) for seed, slot in enumerate(slots(plain)) if slot.tensor.element_count > 1]
+        if bits is Reach.BITS_32:
+            several = list({slot.field.is_output: (seed, slot) for seed, slot in several}.values())
+        for seed, slot in several:
             desc = _with_stride(plain, slot, lambda tensor, steps: 2**bits // (tensor.data_type.size * steps) + 5)
             name = f"apart/{bits}-bits/{slot.name}"
             yield self._executed(name, desc, Recipe(values.RANDOM_BITS, seed), Recipe(values.FAR, seed))
@@ -222,6 +228,8 @@ class _ScaleCases(NamedTuple):
                 yield msgspec.structs.replace(found, rule=found.broken[0])
 
     def _executed(self, name: str, desc: OperatorDesc, data: Recipe, indices: Recipe) -> Case:
+        if sum(slot.tensor.total_tensor_size_in_bytes for slot in slots(desc)) > MOST_BYTES:
+            raise Impossible
         index, seeds, recipes = self.spec.index, count(data.seed), {}
         # What regions take out of data does not begin again where the data do, so there repeating saves no work.
         taken = {pattern for field in self.spec.input_fields for pattern in patterns(self.spec, field)}

@@ -29,6 +29,14 @@ def last_wide(sizes: Sequence[int]) -> int:
     return found[-1]
 
 
+def shortest_wide(sizes: Sequence[int]) -> int:
+    """The shortest dimension of more than one element; raises Impossible where there is none."""
+    found = [d for d, size in enumerate(sizes) if size > 1]
+    if not found:
+        raise Impossible
+    return min(found, key=sizes.__getitem__)
+
+
 def chosen_axes(ctx: Context) -> tuple[int, Sizes]:
     """A dimension count, and some of its axes, in ascending order: no page says what another order means."""
     rank = ctx.chooser.choice(ctx.ranks)

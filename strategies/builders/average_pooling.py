@@ -12,9 +12,11 @@ from dml_conformance.spec.structures import (
     AveragePoolingGrad,
 )
 from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import D, resize
 from dml_conformance.strategies.tensors import tensor
+
+MOST_ALONG = 2**24  # elements of a row of quantized images
 
 
 class AveragePoolingBuilder(PoolingBuilder[D]):
@@ -35,6 +37,12 @@ class AveragePoolingGradBuilder(AveragePoolingBuilder[AveragePoolingGrad]):
 
 class QuantizedAveragePoolingBuilder(AveragePoolingBuilder[DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC]):
     """With scales for all or by channel, one time in four without a zero point."""
+
+    def vast(self, ctx: Context, sizes: Sizes) -> DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC:
+        """Images of rows that are not too long to be looked at together."""
+        if sizes[-1] > MOST_ALONG:
+            raise Impossible
+        return super().vast(ctx, sizes)
 
     def tensors(self, ctx: Context, data_type: DataType, shown: Sizes, pooled: Sizes) -> tuple[Any, ...]:
         output_type = ctx.chooser.choice(ctx.types["quantized"])

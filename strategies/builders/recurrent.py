@@ -30,6 +30,7 @@ CELL_OPTIONAL = ("cell_mem_init_tensor", "peephole_tensor")
 OUTPUTS = ("output_sequence_tensor", "output_single_tensor")
 CELL_OUTPUT = "output_cell_single_tensor"
 FORWARD, BACKWARD, BIDIRECTIONAL = map(int, DIRECTION)
+MOST_OF_EACH = 2**30  # elements of a state; larger ones are in the output of the sequence alone
 MOST_STEPS = 4  # over more of them errors grow beyond what can be judged
 THRESHOLDS = (2.0, 0.5, 16.0, 0.0, inf, -1.0, nan)  # as FLOAT16 has them too
 
@@ -117,7 +118,10 @@ class RecurrentBuilder(Builder[Recurrent]):
         batch, hidden = prod(sizes[:-1]), sizes[-1]
         if hidden > MOST_STEPS and batch * hidden < 2**32:
             batch, hidden = batch * hidden, 1
-        return self._plain(ctx, Sizes(1, batch, 1, hidden), missing=(*self.costly, "sequence_lengths_tensor"))
+        missing = (*self.costly, "sequence_lengths_tensor")
+        if batch * hidden > MOST_OF_EACH:
+            missing = (*self.optional, *self.outputs[1:])
+        return self._plain(ctx, Sizes(1, batch, 1, hidden), missing=missing)
 
     def edges(self, ctx: Context) -> Iterator[Recurrent]:
         """Every direction with and without each tensor, all members, sequences of 1 step and long ones, activations."""

@@ -14,7 +14,7 @@ from dml_conformance.spec.field_kinds import Size2d, enumeration
 from dml_conformance.spec.structures import DML_UPSAMPLE_2D_OPERATOR_DESC, WithScales
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, matrix
 from dml_conformance.strategies.builders._scalars import float32
-from dml_conformance.strategies.context import Context
+from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import edit, resize_at
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -24,6 +24,7 @@ Sizes = tuple[int, ...]
 MODES = enumeration("DML_INTERPOLATION_MODE")
 NEAREST, LINEAR = int(MODES.NEAREST_NEIGHBOR), int(MODES.LINEAR)
 DIRECTIONS = tuple(map(int, enumeration("DML_AXIS_DIRECTION")))
+MOST_COUNTED = 2**21  # elements along a dimension; from about there on FLOAT32 has not the half of a coordinate
 MOST_SCALE = 3
 # Scales that are no sizes' ratio; with those that are powers of two FLOAT32 has every coordinate exactly.
 SCALES = (1.0, 2.0, 0.5, 4.0, 0.25, 3.0, 1.5, 0.75, 0.375, 100.0, float32(0.01))
@@ -73,7 +74,10 @@ class ResampleBuilder(Builder[WithScales]):
         return self._plain(ctx, four(*source), four(*output), (1.0, *scales))
 
     def vast(self, ctx: Context, sizes: Sizes) -> WithScales:
-        """Out of an input of few elements, each many times; of a gradient each once."""
+        """Out of an input of few elements, each many times; of a gradient each once. Anything is right along a
+        dimension whose coordinates FLOAT32 has not."""
+        if max(sizes) > MOST_COUNTED:
+            raise Impossible
         if self._is_gradient:
             return self.of_sizes(ctx, four(*sizes))
         source = tuple(max(size // 64, 1) for size in sizes)

@@ -15,6 +15,7 @@ from dml_conformance.strategies.tensors import tensor
 
 Sizes = tuple[int, ...]
 SCALES = (1.0, 0.5, 2.0, 0.25, 0.0625, float32(1 / 3), 0.0)
+MOST_POOLED = 2**24  # elements of a region along a dimension; all that one makes are found together
 WITHIN = 0.25  # brings corners, which lie below 8, into images of 2 rows and columns
 # Images, regions and pooled sizes of layers, of fewer channels: Fast R-CNN's with VGG16, with AlexNet, R-FCN's.
 LAYERS = (((2, 8, 38, 50), 6, (7, 7)), ((2, 8, 27, 36), 5, (6, 6)), ((1, 9, 20, 20), 4, (3, 3)))
@@ -43,6 +44,8 @@ class RoiPoolingBuilder(Builder[RoiPooling]):
 
     def vast(self, ctx: Context, sizes: Sizes) -> RoiPooling:
         channels, *pooled = sizes
+        if max(pooled) > MOST_POOLED:
+            raise Impossible
         return self._build(ctx.but(layout="packed"), ctx.data_types[0], (2, channels, 3, 3), 1, tuple(pooled), WITHIN)
 
     def edges(self, ctx: Context) -> Iterator[RoiPooling]:

@@ -8,7 +8,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import TopK
 from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, leading_ones
-from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
+from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes, shortest_wide
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import put
 from dml_conformance.strategies.tensors import sizes, tensor
@@ -59,9 +59,9 @@ class TopKBuilder(AlongBuilder[TopK]):
         return self._along(ctx, all_sizes, len(all_sizes) - 3 + place, k)
 
     def vast(self, ctx: Context, sizes: Sizes) -> TopK:
-        """All but one of the elements along the longest dimension."""
+        """All but one of the elements along the shortest dimension, as all of them are put in order."""
         all_sizes = leading_ones(ctx, *sizes)
-        axis = max(range(len(all_sizes)), key=all_sizes.__getitem__)
+        axis = shortest_wide(all_sizes)
         k = all_sizes[axis]
         return self._along(ctx, (*all_sizes[:axis], k + 1, *all_sizes[axis + 1 :]), axis, k)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dml_conformance.backends.reference.layout import NUMBERS, Array, Arrays, Compute, as_bits
 from dml_conformance.backends.reference.operators._order import unordered
+from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import ArgReduce, Reduce
@@ -45,3 +46,4 @@ def arg_reduce(find: Callable[..., Array], desc: ArgReduce | Reduce, arrays: Arr
 
 
 OPERATORS: dict[str, Compute] = {"ARGMIN": partial(arg_reduce, np.argmin), "ARGMAX": partial(arg_reduce, np.argmax)}
+CUTS: dict[str, Cut] = dict.fromkeys(OPERATORS, CutRows(lambda desc: desc.axes))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dml_conformance.backends.reference.layout import NUMBERS, Arrays, Compute, as_bits
+from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Arrays, Compute
 from dml_conformance.backends.reference.operators._order import unordered
+from dml_conformance.backends.reference.parts import CutRows, Cuts
 from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import TopK
@@ -24,8 +25,11 @@ def top_k(desc: TopK, arrays: Arrays) -> dict[str, Expectation]:
     numbers = index.astype(NUMBERS[desc.output_index_tensor.data_type])
     return {
         "output_value_tensor": Expectation(values, free=free),
-        "output_index_tensor": Expectation(as_bits(numbers, desc.output_index_tensor), free=free),
+        "output_index_tensor": Expectation(numbers.view(UNSIGNED[numbers.itemsize]), free=free),
     }
 
 
 OPERATORS: dict[str, Compute] = {"TOP_K": top_k, "TOP_K1": top_k}
+CUTS: dict[str, Cuts] = dict.fromkeys(
+    OPERATORS, dict.fromkeys(("output_value_tensor", "output_index_tensor"), CutRows(lambda desc: (desc.axis,)))
+)
