@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from dml_conformance.spec.datatypes import DataType
@@ -11,12 +12,13 @@ from dml_conformance.spec.structures import (
     DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC,
     AveragePoolingGrad,
 )
+from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders._pooling import PoolingBuilder, Sizes
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import D, resize
 from dml_conformance.strategies.tensors import tensor
 
-MOST_ALONG = 2**24  # elements of a row of quantized images
+MOST_POOLED = 2**25  # elements
 
 
 class AveragePoolingBuilder(PoolingBuilder[D]):
@@ -39,8 +41,8 @@ class QuantizedAveragePoolingBuilder(AveragePoolingBuilder[DML_QUANTIZED_LINEAR_
     """With scales for all or by channel, one time in four without a zero point."""
 
     def vast(self, ctx: Context, sizes: Sizes) -> DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC:
-        """Images of rows that are not too long to be looked at together."""
-        if sizes[-1] > MOST_ALONG:
+        """Of so many elements that their means are none too many to compute."""
+        if MOST_POOLED < prod(sizes) <= MAX_ELEMENTS:
             raise Impossible
         return super().vast(ctx, sizes)
 
