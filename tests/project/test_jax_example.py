@@ -54,7 +54,6 @@ def judge() -> Iterator[Judge]:
         yield Judge(backend, EXAMPLE)
 
 
-@pytest.mark.slow
 @pytest.mark.few(8)
 @pytest.mark.parametrize("operator", KINDS)
 def test_it_conforms(operator: str, judge: Judge) -> None:
