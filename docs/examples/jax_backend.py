@@ -31,7 +31,7 @@ SCOPES = (
     Scope(("CONVOLUTION",), attributes={"Direction": ("FORWARD",)}),
     Scope(("MAX_POOLING1", "MAX_POOLING2"), data_types={"OutputIndicesTensor": ()}),
 )
-MOST_PROGRAMS = 200  # that are kept; each takes some 1 MB
+MOST_PROGRAMS = 200  # that are kept; each takes some 1.5 MB
 LEAST_ROW = 64  # elements
 
 

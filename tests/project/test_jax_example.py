@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from family_cases import example, executed, numbers
 from places import ROOT
 
 from dml_conformance.backends.loading import BackendError
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.rules import Category
 from dml_conformance.spec.validator import Outcome
@@ -37,6 +42,20 @@ FAULTS = {
     "ELEMENT_WISE_ADD": "lambda d, a, b: a - b",
     "GEMM": "lambda d, a, b, c=None: (a @ b).astype('bfloat16')",
     "TILE": "lambda d, x: jax_backend.jnp.repeat(x, d.repeats[-1], -1).reshape(d.made[0].shape)",
+}
+# What docs/explanation/jax.md has of subnormal numbers.
+SUBNORMAL: dict[str, tuple[dict[str, Any], float]] = {
+    "ELEMENT_WISE_SIGN": ({"input": [1e-40]}, 0.0),
+    "ELEMENT_WISE_FLOOR": ({"input": [-1e-45]}, -0.0),
+    "ELEMENT_WISE_LOG": ({"input": [1.25e-41]}, -np.inf),
+    "ELEMENT_WISE_SQRT": ({"input": [1.25e-41]}, 0.0),
+    "ACTIVATION_GELU": ({"input": [1.25e-41]}, 0.0),
+    "ELEMENT_WISE_EXP": ({"input": [-88.0]}, 0.0),
+    "ELEMENT_WISE_MAX": ({"a": [1e-40], "b": [0.0]}, 0.0),
+    "ELEMENT_WISE_CLIP": ({"input": [1e-40], "min": 0.0, "max": 1.0}, 0.0),
+    "ELEMENT_WISE_SUBTRACT": ({"a": [1.5e-38], "b": [1.2e-38]}, 0.0),
+    "ELEMENT_WISE_ATAN_YX": ({"a": [-1e-45], "b": [9.6e-4]}, -0.0),
+    "ELEMENT_WISE_MODULUS_FLOOR": ({"a": [1e-45], "b": [-0.188]}, 1e-45),
 }
 
 
@@ -60,6 +79,16 @@ def test_it_conforms(operator: str, judge: Judge) -> None:
     records = judged(judge, operator)
     assert len(records) == CASES
     assert {record.verdict for record in records} == {Verdict.PASS}, [record.reason for record in records]
+
+
+@pytest.mark.parametrize("operator", SUBNORMAL)
+def test_subnormal_numbers_are_taken_for_zero(operator: str, judge: Judge) -> None:
+    members, known = SUBNORMAL[operator]
+    run = example(operator, **members)
+    found = numbers(executed(judge.backend, run)["output_tensor"], DataType.FLOAT32)
+    assert found == np.float32(known)
+    assert run.holds(found, tolerance=DIRECTML).all()
+    assert not run.holds(found, tolerance=PRECISE).any()
 
 
 def test_what_it_claims(judge: Judge) -> None:
