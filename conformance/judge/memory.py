@@ -380,8 +380,8 @@ class CaseMemory:
         length = stretch.end - stretch.begin
         secret = secret_bytes(min(length, SECRET_PERIOD) if length > LARGE_BYTES else length)
         for begin in range(stretch.begin, stretch.end, secret.size):
-            part = self._block[begin : min(begin + secret.size, stretch.end)]
-            part[...] = secret[: part.size]
+            end = min(begin + secret.size, stretch.end)
+            self._block[begin:end] = secret[: end - begin]
         if last is not None:
             for around, before in zip(last.around, last.outside, strict=True):
                 around[...] = secret_bytes(around.size, before)
