@@ -25,7 +25,15 @@ from commands import certificate, invoke
 from five_operators import TileDesc
 from places import SUPPORT
 
-from dml_conformance.backends.base import Binding, Execution, Unsupported, takes_batches
+from dml_conformance.backends.base import (
+    LARGE_RESOURCE,
+    NEAR,
+    Binding,
+    Execution,
+    Unsupported,
+    looked_at,
+    takes_batches,
+)
 from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.processes import arena as arenas
 from dml_conformance.backends.processes import backend as isolated_backend
@@ -491,6 +499,36 @@ def test_a_resource_that_is_bound_twice_or_read_only_arrives_so(isolated: Isolat
     shared.flags.writeable = False
     with pytest.raises(Exception, match="read-only"):
         backend.execute(CASES[2].desc, LEVEL, *bound(shared, np.zeros(52, np.uint8), 0, 52))
+
+
+def test_of_a_large_resource_what_is_near_its_tensors_travels(isolated: Isolated) -> None:
+    backend, far = isolated("reference"), 3 * LARGE_RESOURCE
+    memory = np.zeros(2 * far, np.uint8)
+    memory[:4] = 1, 2, 3, 4
+    memory[far + 8 + NEAR :] = 9
+    reserved: list[int] = []
+
+    def release(used: int) -> None:
+        file = int(arena.place.removeprefix("file:"))
+        reserved.append(os.fstat(file).st_blocks * 512)
+        Arena.release(arena, used)
+
+    arena = backend._process.arena
+    arena.release = release  # type: ignore[method-assign]
+    backend.execute(case_of(2).desc, LEVEL, *bound(memory, memory, far))
+    assert memory[far : far + 12].tolist() == [1, 2, 3, 4] * 2 + [0] * 4
+    assert (memory[far + 8 + NEAR :] == 9).all()
+    assert max(reserved) < 2**20
+
+
+def test_parts_that_meet_are_one() -> None:
+    small, large = np.zeros(LARGE_RESOURCE, np.uint8), np.zeros(LARGE_RESOURCE + 1, np.uint8)
+    assert looked_at(small, [Binding(small, 0, 4)]) == [slice(0, LARGE_RESOURCE)]
+    near, far = Binding(large, 2 * NEAR, 8), Binding(large, LARGE_RESOURCE - 8, 8)
+    assert looked_at(large, [far, near, Binding(large, 0, 4)]) == [
+        slice(0, 3 * NEAR + 8),
+        slice(LARGE_RESOURCE - 8 - NEAR, LARGE_RESOURCE + 1),
+    ]
 
 
 def test_in_a_batch_all_is_one_resource(isolated: Isolated) -> None:

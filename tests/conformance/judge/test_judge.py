@@ -15,11 +15,13 @@ import pytest
 from five_operators import GatherDesc, TileDesc
 from scripted_backend import ScriptedBackend, accepting, flip_a_bit, raising, rejecting
 
+from dml_conformance.backends import poison as poison_module
 from dml_conformance.backends.base import Answer, Binding
 from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.losses import LossCause
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.judge import judge as judge_module
+from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.explain import explain
 from dml_conformance.conformance.judge.judge import Judge, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
@@ -696,3 +698,16 @@ def test_a_sample_has_places_that_nobody_can_foretell(sampled: Case) -> None:
     found = [verdict(changing(wrong_rows), sampled) for _ in range(2)]
     assert [each.verdict for each in found] == [Verdict.FAIL] * 2
     assert found[0].differences != found[1].differences
+
+
+def test_a_large_input_that_is_written_to_is_told(sampled: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of it no copy is kept; memory beside it counts."""
+    monkeypatch.setattr(memory_module, "LARGE_BYTES", 2**10)
+    monkeypatch.setattr(poison_module, "MOST_AT_ONCE", 2**10)
+
+    def flip(desc: Any, inputs: Any, outputs: Any) -> None:
+        inputs["input_tensor"].view[3000] ^= 1
+
+    record = verdict(ScriptedBackend(after=flip), sampled)
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
+    assert verdict(ReferenceBackend(), sampled).verdict is Verdict.PASS
