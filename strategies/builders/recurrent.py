@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from dml_conformance.spec.operator import DATA
 from dml_conformance.spec.operators.recurrent import DIRECTION, LENGTHS, UNITS
 from dml_conformance.spec.structures import Recurrent
+from dml_conformance.spec.tensor import MAX_ELEMENTS
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, Builder, last_of
 from dml_conformance.strategies.builders._fused import activation, chosen_activation, every_activation, wrong_activation
 from dml_conformance.strategies.context import Context, Impossible
@@ -119,7 +120,7 @@ class RecurrentBuilder(Builder[Recurrent]):
         if hidden > MOST_STEPS and batch * hidden < 2**32:
             batch, hidden = batch * hidden, 1
         missing = (*self.costly, "sequence_lengths_tensor")
-        if batch * hidden > MOST_OF_EACH:
+        if MOST_OF_EACH < batch * hidden <= MAX_ELEMENTS:
             missing = (*self.optional, *self.outputs[1:])
         return self._plain(ctx, Sizes(1, batch, 1, hidden), missing=missing)
 
