@@ -19,6 +19,7 @@ from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import D, edit, resize, with_fitting_output
 
 Sizes = tuple[int, ...]
+MOST_ALONG = 2**24  # elements that a result of a case of scale is made of
 
 
 def last_wide(sizes: Sequence[int]) -> int:
@@ -35,6 +36,12 @@ def shortest_wide(sizes: Sequence[int]) -> int:
     if not found:
         raise Impossible
     return min(found, key=sizes.__getitem__)
+
+
+def bearable_axis(sizes: Sequence[int]) -> int:
+    """The last dimension of more than one element; where all along it are too many to compute with, the shortest."""
+    last = last_wide(sizes)
+    return last if sizes[last] <= MOST_ALONG else shortest_wide(sizes)
 
 
 def chosen_axes(ctx: Context) -> tuple[int, Sizes]:

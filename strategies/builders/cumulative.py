@@ -9,7 +9,7 @@ from typing import Any
 from dml_conformance.spec.operators.cumulative import DIRECTION, SPECS
 from dml_conformance.spec.structures import Cumulative
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four, leading_ones, plainest
-from dml_conformance.strategies.builders._indexing import AlongBuilder, shortest_wide
+from dml_conformance.strategies.builders._indexing import AlongBuilder, bearable_axis
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes
 
@@ -40,9 +40,8 @@ class CumulativeBuilder(AlongBuilder[Cumulative]):
                 yield self.along(ctx, found, axis, way)
 
     def vast(self, ctx: Context, sizes: Sizes) -> Cumulative:
-        """Along the shortest dimension, as each result is the sum of all those before it."""
         found = leading_ones(ctx, *sizes)
-        return self.along(ctx, found, shortest_wide(found))
+        return self.along(ctx, found, bearable_axis(found))
 
     def along(self, ctx: Context, sizes: Sizes, axis: int, way: tuple[Any, bool] = WAYS[0]) -> Cumulative:
         return self.alike(plainest(ctx), sizes, axis, *way)

@@ -12,7 +12,7 @@ from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NA
 from dml_conformance.spec.structures import MeanVariance
 from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, leading_ones, matrix
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
-from dml_conformance.strategies.builders._indexing import AlongBuilder, chosen_axes, last_wide, shortest_wide
+from dml_conformance.strategies.builders._indexing import AlongBuilder, bearable_axis, chosen_axes
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import D, edit, resize_at
@@ -59,9 +59,8 @@ class NormalizationBuilder(AlongBuilder[D]):
         return self._plain(ctx, sizes, (axis,))
 
     def vast(self, ctx: Context, sizes: Sizes) -> D:
-        """Along the last dimension, or along the shortest where that would be too many elements together."""
         found = leading_ones(ctx, *sizes)
-        return self.along(ctx, found, (last_wide if sizes[-1] <= MOST_TOGETHER else shortest_wide)(found))
+        return self.along(ctx, found, bearable_axis(found))
 
     def edges(self, ctx: Context) -> Iterator[D]:
         """Each axis of every dimension count, all and none; all that is broadcast; long axes; every activation."""
