@@ -1,7 +1,7 @@
 """SHA-256 over what a campaign found, so that a certificate can be held against the results it rests on.
 
-Both digests are over the stream, in its order, and not over a file's bytes: the same results stored by another
-version of SQLite have the same digests.
+Both digests are over the stream and not over a file's bytes: the same results stored by another version of SQLite have
+the same digests. Records count in their order, and so do measurements, which a file has behind them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class Digests(Consumer):
     def __init__(self) -> None:
         self._results = hashlib.sha256()
         self._content = hashlib.sha256()
+        self._rows: list[Throughput] = []  # failures of what is timed come between them
 
     def start(self, campaign: Campaign) -> None:
         self._add(campaign)
@@ -36,10 +37,11 @@ class Digests(Consumer):
         self._content.update(record.line + b"\n")
 
     def throughput(self, row: Throughput) -> None:
-        self._add(row)
+        self._rows.append(row)
 
     def finish(self, ending: Ending) -> None:
-        self._add(ending)
+        for item in (*self._rows, ending):
+            self._add(item)
 
     @property
     def results(self) -> str:

@@ -334,6 +334,22 @@ def test_the_content_digest_covers_campaign_measurements_and_ending() -> None:
     assert len({of(), of(row=False), of(reason="stopped"), of(seed=2)}) == 4
 
 
+def test_a_failure_among_measurements_changes_no_digest_by_its_place() -> None:
+    """A file has the measurements behind all records, so a package of such a run did not verify."""
+
+    def of(*items: str) -> str:
+        found, first, row = Digests(), plain(), report_data.throughputs()[0]
+        failed = plain(Verdict.FAIL, case="b" * 64)
+        found.start(report_data.campaign(seed=1))
+        for item in items:
+            found.throughput(row) if item == "row" else found.record(first if item == "first" else failed)
+        found.finish(report_data.ending(""))
+        return found.content
+
+    assert of("first", "row", "failed") == of("first", "failed", "row")
+    assert len({of("first", "failed", "row"), of("failed", "first", "row"), of("first", "failed", "row", "row")}) == 3
+
+
 def test_the_summary_digests_what_it_counts() -> None:
     summary = report_data.summary_of(report_data.some_faulty())
     expected = digests(list(report_data.some_faulty()))
