@@ -38,7 +38,7 @@ CELLS = [
     for level in (Level.L1_0, Level.L2_1, Level.L3_0, HIGHEST)
     if level >= spec.introduced_in
 ]
-GOLDEN = "8610ef36155060cfd769025123a30487be2b328b717a60be7d020a12ea7fac26"
+GOLDEN = "9a96dfe908d443c74e6aa9e300cc2e726c6cdf5135aaccb885141e7bc0f36fc8"
 
 
 @cache
