@@ -40,8 +40,9 @@ class Digests(Consumer):
         self._rows.append(row)
 
     def finish(self, ending: Ending) -> None:
-        for item in (*self._rows, ending):
-            self._add(item)
+        for row in self._rows:
+            self._add(row)
+        self._add(ending)
 
     @property
     def results(self) -> str:
