@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ import slow_reference as slow
 from five_operators import GatherDesc, GatherNd1Desc, TileDesc
 from generated_cases import NAMES, Case, Generator, broken, check_execution
 
-from dml_conformance.backends.base import Binding, Capabilities, Execution, Timed, TimedCold, Unsupported
+from dml_conformance.backends.base import Binding, Capabilities, Execution, OutOfMemory, Timed, TimedCold, Unsupported
 from dml_conformance.spec.datatypes import ALL, FLOATS, DataType, TensorType
 from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, fields_of, slots
 from dml_conformance.spec.descriptor import inputs as inputs_of
@@ -27,9 +28,11 @@ torch = pytest.importorskip("torch")
 
 from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
 
+from dml_conformance.backends import torch as torch_module  # noqa: E402
 from dml_conformance.backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
 from dml_conformance.backends.torch.memory import fill  # noqa: E402
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, torch_operators  # noqa: E402
+from dml_conformance.backends.torch.operators import convolution as convolution_module  # noqa: E402
 from dml_conformance.backends.torch.operators._indexing import in_range  # noqa: E402
 from dml_conformance.backends.torch.operators._numbers import narrow, widen  # noqa: E402
 
@@ -514,3 +517,39 @@ def test_the_first_use_of_a_backend_warns_of_nothing() -> None:
         warnings.simplefilter("error")
         for _, case in cases("GATHER_ND1", 5):
             run_and_check(TorchBackend("cpu"), case)
+
+
+# --- what is too large for a device -----------------------------------------------------------------------------------
+
+
+def test_a_device_without_room_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processes judge on it too; where there is none for long, it is told as the protocol has it."""
+    desc = TileDesc(TensorDesc.of(DataType.UINT8, (1,)), TensorDesc.of(DataType.UINT8, (2,)), (2,))
+    runs: list[int] = []
+
+    def full(*_: object) -> None:
+        runs.append(1)
+        if len(runs) < 3:
+            raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(TorchBackend, "_run_now", full)
+    monkeypatch.setattr(torch_module, "sleep", lambda seconds: None)
+    backend = TorchBackend("cpu")
+    backend.execute(desc, Level.L6_4, {}, {})
+    assert len(runs) == 3
+    runs.clear()
+    monkeypatch.setattr(torch_module, "MOST_WAITING", -1.0)
+    with pytest.raises(OutOfMemory, match="no room"):
+        backend.execute(desc, Level.L6_4, {}, {})
+    assert len(runs) == 1
+
+
+def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolution_module, "MOST_COLUMNS", 5)
+    source = torch.arange(2.0 * 3 * 4 * 7).reshape(2, 3, 4, 7)
+    filters = torch.arange(6.0 * 3 * 2 * 2).reshape(6, 3, 2, 2)
+    desc = SimpleNamespace(
+        group_count=1, strides=(1, 1), dilations=(1, 1), start_padding=(0, 0), end_padding=(0, 0), output_padding=(0, 0)
+    )
+    found = convolution_module._forward(desc, source, filters, 6)  # type: ignore[arg-type]
+    assert torch.equal(found, torch.nn.functional.conv2d(source, filters))

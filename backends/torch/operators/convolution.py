@@ -109,7 +109,10 @@ def _forward(desc: Convolution, source: Tensor, filters: Tensor, made: int) -> T
         return source.new_empty(shape)
     columns = window_view(desc, source, sizes, counts).reshape(source.shape[0], groups, -1, prod(counts))
     weights = filters.reshape(groups, made // groups, -1)
-    found = torch.cat([weights @ part for part in torch.split(columns, MOST_COLUMNS, -1)], -1)
+    if columns.shape[-1] <= MOST_COLUMNS:
+        found = weights @ columns
+    else:
+        found = torch.cat([weights @ part for part in torch.split(columns, MOST_COLUMNS, -1)], -1)
     added = [n for size in more[::-1] for n in (0, size)]
     return functional.pad(found.reshape(source.shape[0], made, *counts), added)
 
