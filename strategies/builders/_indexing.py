@@ -22,26 +22,22 @@ Sizes = tuple[int, ...]
 MOST_ALONG = 2**24  # elements that a result of a case of scale is made of
 
 
-def last_wide(sizes: Sequence[int]) -> int:
-    """The last dimension of more than one element; raises Impossible where there is none."""
+def wide(sizes: Sequence[int]) -> list[int]:
+    """The dimensions of more than one element; raises Impossible where there is none."""
     found = [d for d, size in enumerate(sizes) if size > 1]
     if not found:
         raise Impossible
-    return found[-1]
+    return found
+
+
+def last_wide(sizes: Sequence[int]) -> int:
+    """The last one of these."""
+    return wide(sizes)[-1]
 
 
 def shortest_wide(sizes: Sequence[int]) -> int:
-    """The shortest dimension of more than one element; raises Impossible where there is none."""
-    found = [d for d, size in enumerate(sizes) if size > 1]
-    if not found:
-        raise Impossible
-    return min(found, key=sizes.__getitem__)
-
-
-def bearable_axis(sizes: Sequence[int]) -> int:
-    """The last dimension of more than one element; where all along it are too many to compute with, the shortest."""
-    last = last_wide(sizes)
-    return last if sizes[last] <= MOST_ALONG else shortest_wide(sizes)
+    """The shortest one of these."""
+    return min(wide(sizes), key=sizes.__getitem__)
 
 
 def chosen_axes(ctx: Context) -> tuple[int, Sizes]:
@@ -60,6 +56,14 @@ class AlongBuilder(Builder[D]):
 
     def of_sizes(self, ctx: Context, sizes: Sizes) -> D:
         return self.along(ctx, sizes, last_wide(sizes))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> D:
+        """As others of these sizes; where all along the last dimension are too many to compute with, along the
+        shortest."""
+        found = leading_ones(ctx, *sizes)
+        if found[last_wide(found)] <= MOST_ALONG:
+            return self.of_sizes(ctx, found)
+        return self.along(ctx, found, shortest_wide(found))
 
     def long_axis(self, ctx: Context, sizes: Sizes, place: int) -> D:
         if sizes[place] > self.longest_axis:

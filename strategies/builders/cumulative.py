@@ -8,8 +8,8 @@ from typing import Any
 
 from dml_conformance.spec.operators.cumulative import DIRECTION, SPECS
 from dml_conformance.spec.structures import Cumulative
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four, leading_ones, plainest
-from dml_conformance.strategies.builders._indexing import AlongBuilder, bearable_axis
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, four, plainest
+from dml_conformance.strategies.builders._indexing import AlongBuilder
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes
 
@@ -38,10 +38,6 @@ class CumulativeBuilder(AlongBuilder[Cumulative]):
         for found, axis in (*LAYERS, *((four(2, length), 3) for length in LONG_AXES)):
             for way in WAYS:
                 yield self.along(ctx, found, axis, way)
-
-    def vast(self, ctx: Context, sizes: Sizes) -> Cumulative:
-        found = leading_ones(ctx, *sizes)
-        return self.along(ctx, found, bearable_axis(found))
 
     def along(self, ctx: Context, sizes: Sizes, axis: int, way: tuple[Any, bool] = WAYS[0]) -> Cumulative:
         return self.alike(plainest(ctx), sizes, axis, *way)

@@ -10,9 +10,9 @@ from dml_conformance.spec.descriptor import attribute_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operators.mean_variance import BROADCAST, CHANNELS, NAME, NEWEST, OLDEST
 from dml_conformance.spec.structures import MeanVariance
-from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, leading_ones, matrix
+from dml_conformance.strategies.builders import LONG_AXES, MOST_TOGETHER, matrix
 from dml_conformance.strategies.builders._fused import chosen_activation, every_activation
-from dml_conformance.strategies.builders._indexing import AlongBuilder, bearable_axis, chosen_axes
+from dml_conformance.strategies.builders._indexing import AlongBuilder, chosen_axes
 from dml_conformance.strategies.builders._scalars import float32
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import D, edit, resize_at
@@ -57,10 +57,6 @@ class NormalizationBuilder(AlongBuilder[D]):
 
     def along(self, ctx: Context, sizes: Sizes, axis: int) -> D:
         return self._plain(ctx, sizes, (axis,))
-
-    def vast(self, ctx: Context, sizes: Sizes) -> D:
-        found = leading_ones(ctx, *sizes)
-        return self.along(ctx, found, bearable_axis(found))
 
     def edges(self, ctx: Context) -> Iterator[D]:
         """Each axis of every dimension count, all and none; all that is broadcast; long axes; every activation."""
