@@ -18,7 +18,7 @@ from dml_conformance.spec.descriptor import Field
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc, Slot, slots
 from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
-from dml_conformance.spec.tensor import packed_strides
+from dml_conformance.spec.tensor import TensorDesc, clusters, packed_strides
 
 Bytes = npt.NDArray[np.uint8]
 _T = TypeVar("_T")
@@ -48,13 +48,31 @@ class Binding(NamedTuple):
         return self.buffer[self.offset : self.offset + self.size]
 
 
-def looked_at(resource: Bytes, bindings: Iterable[Binding]) -> list[slice]:
-    """The parts of a resource that a copy of it needs: all of a small one, of a large one what is near tensors."""
-    if len(resource) <= LARGE_RESOURCE:
-        return [slice(0, len(resource))]
+class BoundTensor(NamedTuple):
+    """Where a tensor lies in memory.
+
+    Attributes:
+        start: byte at which it starts.
+        size: bytes bound.
+        tensor: itself.
+    """
+
+    start: int
+    size: int
+    tensor: TensorDesc
+
+
+def looked_at(length: int, tensors: Iterable[BoundTensor]) -> list[slice]:
+    """The parts of so many bytes that a copy of them needs: all of few, of many what is near elements and ends."""
+    if length <= LARGE_RESOURCE:
+        return [slice(0, length)]
+    places = []
+    for start, size, tensor in tensors:
+        places += [(start + part.start, start + part.stop) for part in clusters(tensor)]
+        places.append((start + size, start + size))
     found: list[slice] = []
-    for offset, size in sorted((offset, size) for _, offset, size in bindings):
-        start, stop = max(offset - NEAR, 0), min(offset + size + NEAR, len(resource))
+    for begin, end in sorted(places):
+        start, stop = max(begin - NEAR, 0), min(end + NEAR, length)
         if found and start <= found[-1].stop:
             start, stop = found[-1].start, max(stop, found[-1].stop)
             found.pop()

@@ -6,6 +6,7 @@ Everything here is exact integer arithmetic on the described sizes; nothing touc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product as each_of
 from math import prod
 
 import msgspec
@@ -15,6 +16,7 @@ from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag, T
 MAX_ELEMENTS = 2**32 - 1
 UINT32_MAX = 2**32 - 1
 UINT64_MAX = 2**64 - 1
+FAR = 2**26  # bytes without an element, from which on what lies before and behind them is taken for itself
 
 
 class TensorDesc(msgspec.Struct, frozen=True):
@@ -113,6 +115,42 @@ def minimum_size_in_bytes(data_type: DataType, sizes: Sequence[int], strides: Se
     Unlike the published helper this does not wrap at 32 bits (erratum TENSOR-3).
     """
     return (implied_size_in_bytes(data_type, sizes, strides) + 3) & ~3
+
+
+def clusters(tensor: TensorDesc) -> list[slice]:
+    """The bytes of a tensor's buffer that have its elements, in parts that lie far apart; all of it where none do."""
+    dims, span = _far_dimensions(tensor)
+    if not dims:
+        return [slice(0, tensor.total_tensor_size_in_bytes)]
+    width, strides = tensor.data_type.size, tensor.effective_strides
+    places = each_of(*(range(0, tensor.sizes[d] * strides[d], strides[d]) for d in dims))
+    starts = [sum(place) * width for place in places]
+    return [slice(start, start + span * width) for start in starts]
+
+
+def without_gaps(tensor: TensorDesc) -> TensorDesc:
+    """The tensor with its clusters one behind the other, in the same order."""
+    dims, span = _far_dimensions(tensor)
+    strides = list(tensor.effective_strides)
+    for d in reversed(dims):
+        strides[d], span = span, span * tensor.sizes[d]
+    return TensorDesc.of(tensor.data_type, tensor.sizes, strides) if dims else tensor
+
+
+def _far_dimensions(tensor: TensorDesc) -> tuple[list[int], int]:
+    """Along which dimensions a step leads over `FAR` bytes or more that have no element, the longest step first, and
+    how many elements the other dimensions span. Elements that share bytes do not lie far apart."""
+    strides = tensor.effective_strides
+    width = 0 if tensor.data_type.shares_bytes else tensor.data_type.size
+    far, near, span = list[int](), 1, 1  # elements that are spanned by those near each other, and by all
+    for d in sorted((d for d, size in enumerate(tensor.sizes) if size > 1), key=strides.__getitem__):
+        if far and strides[d] < span:
+            return [], span  # those of one step lie between those of another
+        if far or (strides[d] - span) * width >= FAR:
+            far.insert(0, d)
+        span += (tensor.sizes[d] - 1) * strides[d]
+        near = near if far else span
+    return far, near
 
 
 def elements_overlap(sizes: Sequence[int], strides: Sequence[int], *, max_nodes: int = 20_000) -> bool | None:

@@ -21,7 +21,7 @@ from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator import OperatorDesc, Slot, inputs, outputs
 from dml_conformance.spec.registry import spec_of
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, clusters, without_gaps
 
 Bytes = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
@@ -277,8 +277,16 @@ def fill(tensor: TensorDesc, recipe: Recipe, limits: Sequence[int] = (), *, has_
         return nibbles.packed(fill(wide, recipe, limits, has_duplicates=has_duplicates))
     _check_named(recipe, limits)
     size = buffer_size(tensor)
+    near = without_gaps(tensor)
+    if near is not tensor:  # between clusters there are zeros, which take no memory until they are read
+        content, parts = np.zeros(size, np.uint8), clusters(tensor)
+        there = fill(near, recipe, limits, has_duplicates=has_duplicates)
+        for n, part in enumerate(parts):
+            length = part.stop - part.start
+            content[part] = there[n * length : (n + 1) * length]
+        return content
     if recipe.pattern in _DATA:
-        period = recipe.period or (PERIOD if recipe.pattern in _DRAWN else size)
+        period = recipe.period or _PERIODS.get(recipe.pattern, size)
         made = min(size, period * tensor.data_type.size)
         content = _DATA[recipe.pattern](tensor.data_type, made, recipe.seed)
         return content if made == size else np.resize(content, size)
@@ -510,8 +518,10 @@ _DATA: Mapping[str, Callable[[DataType, int, int], Bytes]] = {
     ALL_VALUES: _all_values,
     OVERLAPPING: _overlapping,
 }
-# Those of which each element comes of a few bytes of its own, drawn alone: after `PERIOD` elements they begin again.
+# Those of which each element comes of a few bytes of its own, drawn alone: after so many elements they begin again.
+# Factors come in pairs, and so begin again after an even number.
 _DRAWN = (SMALL_INTEGERS, TRUTHS, FINITE, SHIFTS, MODERATE, SCALES, COUNTERS, POSITIVE, WEIGHTS)
+_PERIODS = {**dict.fromkeys(_DRAWN, PERIOD), FACTORS: PERIOD + 1}
 
 
 @lru_cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partialmethod
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -14,6 +14,7 @@ from dml_conformance.backends.base import (
     Answer,
     Backend,
     Binding,
+    BoundTensor,
     Bytes,
     Capabilities,
     Execution,
@@ -52,7 +53,7 @@ from dml_conformance.backends.processes.wire import (
 )
 from dml_conformance.spec.errors import BrokenRunError
 from dml_conformance.spec.levels import Level
-from dml_conformance.spec.operator import OperatorDesc
+from dml_conformance.spec.operator import OperatorDesc, tensor_at
 
 MOST_LOST = 1000
 MOST_TIMED_OUT = 50
@@ -243,12 +244,11 @@ class IsolatedBackend:
     def _timed(self, doing: str, executions: Sequence[Execution], *how: int) -> list[float]:
         """By the backend's own clock, or by the host's in the backend's process; raises as `validate`.
 
-        What the runs left is there for `fetch_timed`.
+        What the runs left is there for `fetch_timed`. Inputs stay in the shared memory while the same is timed.
         """
-        if self._timed_work is not None:
-            self._release(self._timed_work)
-            self._timed_work = None
-        work = _SharedTensors(executions)
+        work = self._timed_work
+        if work is None or not work.is_of(executions):
+            work = _SharedTensors(executions)
         seconds = self.limits.seconds * TIMED_RUNS
         outcome = self._ask(self._about(work, doing, lambda: (TIME, *how), seconds, together=True))
         self._timed_work = work
@@ -263,9 +263,7 @@ class IsolatedBackend:
         work, process = self._timed_work, self._process
         assert work is not None
         assert process is not None
-        self._timed_work = None
         work.fetch(process)
-        self._release(work)
 
     # Unsupported with cold caches, where the backend cannot empty them.
     time_execution = partialmethod(_time_execution, cold=False)
@@ -304,7 +302,11 @@ class IsolatedBackend:
 
         def make(process: BackendProcess) -> tuple[bytes, int]:
             kind, *more = what()
-            return encode((kind, work.put(process), work.jobs(self._described), *more)), work.end
+            is_there = work is self._timed_work
+            if self._timed_work is not None and not is_there:
+                self._release(self._timed_work)
+                self._timed_work = None
+            return encode((kind, work.put(process, is_there), work.jobs(self._described), *more)), work.end
 
         return _Inquiry(make, doing, decode_execution, seconds, together)
 
@@ -521,17 +523,23 @@ class _SharedTensors:
         self._starts: dict[int, int] = {}  # by what tells resources apart
         self._resources: list[tuple[int, int]] = []  # where each starts and ends
         self._parts: list[tuple[Bytes, slice]] = []  # of them that are copied, and the place of each
-        bound: dict[int, list[Binding]] = {}
-        for binding in (binding for execution in executions for part in execution[2:] for binding in part.values()):
-            bound.setdefault(id(binding.buffer), []).append(binding)
-        for identity, bindings in sorted(bound.items(), key=lambda each: _address(each[1][0].buffer)):
-            buffer = bindings[0].buffer
+        self._outputs: list[tuple[Bytes, slice]] = []  # those of resources that outputs lie in
+        self._of = executions
+        written = {id(binding.buffer) for execution in executions for binding in execution.outputs.values()}
+        bound: dict[int, list[tuple[OperatorDesc, str, Binding]]] = {}
+        for desc, _, inputs, outputs in executions:
+            for key, binding in (*inputs.items(), *outputs.items()):
+                bound.setdefault(id(binding.buffer), []).append((desc, key, binding))
+        for identity, bindings in sorted(bound.items(), key=lambda each: _address(each[1][0][2].buffer)):
+            buffer = bindings[0][2].buffer
             self._starts[identity], length = self.end, len(buffer)
             self._resources.append((self.end, self.end + length))
-            self._parts += [
+            parts = [
                 (buffer[part], slice(self.end + part.start, self.end + part.stop))
-                for part in looked_at(buffer, bindings)
+                for part in looked_at(length, _tensors(bindings))
             ]
+            self._parts += parts
+            self._outputs += parts if identity in written else []
             self.end += (length // PAGE + 1) * PAGE
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
@@ -546,8 +554,13 @@ class _SharedTensors:
         """As they are sent."""
         return [(described(desc), level, inputs, outputs) for desc, level, inputs, outputs in self._executions]
 
-    def put(self, process: BackendProcess) -> int:
-        """Copy the resources to a process. Returns how much memory it shares.
+    def is_of(self, executions: Sequence[Execution]) -> bool:
+        """Whether they are of the same tensors in the same memory."""
+        return _places(self._of) == _places(executions)
+
+    def put(self, process: BackendProcess, is_there: bool = False) -> int:
+        """Copy the resources to a process, or those of outputs alone where all are there. Returns how much memory it
+        shares.
 
         Raises:
             GivenUp: there is no room.
@@ -557,7 +570,7 @@ class _SharedTensors:
         except OSError as error:
             raise GivenUp(f"there is no room for {self.end} bytes of shared memory: {error}") from error
         memory = process.arena.memory
-        for part, place in self._parts:
+        for part, place in self._outputs if is_there else self._parts:
             memory[place] = part
         guard = secret_bytes(sum(end - start for start, end in self._gaps))
         self._guard = guard.tobytes()
@@ -603,6 +616,20 @@ class _SharedTensors:
             (name, self._starts[id(buffer)], len(buffer), offset, size, buffer.flags.writeable)
             for name, (buffer, offset, size) in bindings.items()
         ]
+
+
+def _places(executions: Sequence[Execution]) -> list[tuple[int, dict[str, tuple[int, int, int]]]]:
+    """What tells executions apart as long as their memory is held."""
+    return [
+        (id(desc), {key: (id(buffer), offset, size) for key, (buffer, offset, size) in {**inputs, **outputs}.items()})
+        for desc, _, inputs, outputs in executions
+    ]
+
+
+def _tensors(bound: Iterable[tuple[OperatorDesc, str, Binding]]) -> Iterator[BoundTensor]:
+    for desc, key, (_, start, size) in bound:
+        if (tensor := tensor_at(desc, key)) is not None:
+            yield BoundTensor(start, size, tensor)
 
 
 def _address(memory: Bytes) -> int:

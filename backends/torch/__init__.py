@@ -45,9 +45,9 @@ _T = TypeVar("_T")
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
-# Bytes of a case's tensors, after which the device's memory is given back; other processes judge on the same device.
+# Bytes of a case's elements, after which the device's memory is given back; other processes judge on the same device.
 MOST_RESERVED = 2**28
-MOST_WAITING = 30.0  # seconds for a device that has no room
+MOST_WAITING = 60.0  # seconds for a device that has no room
 EAGER = "eager PyTorch"
 
 
@@ -150,17 +150,21 @@ class _Torch:
             try:
                 return self._run_now(desc, inputs, outputs, how)
             except torch.OutOfMemoryError as error:
-                if monotonic() > give_up:
-                    raise OutOfMemory(str(error)) from None
-            torch.cuda.empty_cache()
+                lacking = OutOfMemory(str(error))
+            torch.cuda.empty_cache()  # now that no traceback holds what there was room for
+            if monotonic() > give_up:
+                raise lacking
             sleep(1)
 
     def _run_now(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, how: Callable[[Work], _T]) -> _T:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
-            resources = self._resources(inputs, outputs)
+            resources = self._resources(desc, inputs, outputs)
             found = how(self._prepare(desc, resources, inputs, outputs))
             resources.write_back(outputs.values())
-        if self._on_cuda and sum(each.size for each in (*inputs.values(), *outputs.values())) > MOST_RESERVED:
+        tensors = (
+            slot.tensor for slot in slots(desc)
+        )  # whose elements may share memory; what is made of them does not
+        if self._on_cuda and sum(each.element_count * each.data_type.bits for each in tensors) > 8 * MOST_RESERVED:
             del resources
             torch.cuda.empty_cache()
         return found
@@ -185,9 +189,10 @@ class _Torch:
         target = torch.zeros_like(source)
         return lambda: target.copy_(source)
 
-    def _resources(self, inputs: Bindings, outputs: Bindings) -> HostResources | DeviceResources:
+    def _resources(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings) -> HostResources | DeviceResources:
         if self._on_cuda:
-            return DeviceResources((*inputs.values(), *outputs.values()), self._device)
+            bound = {**inputs, **outputs}
+            return DeviceResources([(bound[slot.key], slot.tensor) for slot in slots(desc)], self._device)
         return HostResources(outputs.values())
 
     def _prepare(self, desc: OperatorDesc, resources: Resources, inputs: Bindings, outputs: Bindings) -> Work:

@@ -13,7 +13,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.base import Binding, Bytes, looked_at
+from dml_conformance.backends.base import Binding, BoundTensor, Bytes, looked_at
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import TensorDesc, implied_size_in_bytes
 
@@ -189,14 +189,15 @@ class DeviceResources:
     A resource that is bound more than once is copied once, so that its bindings share memory on the device too.
     """
 
-    def __init__(self, bindings: Iterable[Binding], device: torch.device) -> None:
-        bound: dict[int, list[Binding]] = {}
-        for binding in bindings:
-            bound.setdefault(id(binding.buffer), []).append(binding)
+    def __init__(self, bindings: Iterable[tuple[Binding, TensorDesc]], device: torch.device) -> None:
+        bound: dict[int, list[BoundTensor]] = {}
+        buffers: dict[int, Bytes] = {}
+        for (buffer, start, size), tensor in bindings:
+            buffers[id(buffer)] = buffer
+            bound.setdefault(id(buffer), []).append(BoundTensor(start, size, tensor))
         self._numbers = {identity: number for number, identity in enumerate(bound)}
-        buffers = [each[0].buffer for each in bound.values()]
-        parts = [looked_at(buffer, each) for buffer, each in zip(buffers, bound.values(), strict=True)]
-        self._copy = StagedCopy(buffers, device, parts)
+        parts = [looked_at(len(buffers[identity]), tensors) for identity, tensors in bound.items()]
+        self._copy = StagedCopy(list(buffers.values()), device, parts)
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
         start = self._copy.places[self._numbers[id(binding.buffer)]].start

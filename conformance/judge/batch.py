@@ -342,7 +342,7 @@ class _Batch:
         for slot in inputs(pending.case.desc):
             begin, _, _, end = stretch = layout.stretches[slot.key]
             wanted = self._wanted[begin:end].tobytes()
-            read[slot.key] = InputMemory(stretch.binding(self._found), self._found[begin:end], wanted)
+            read[slot.key] = InputMemory(stretch.binding(self._found), [self._found[begin:end]], [wanted])
         for slot in outputs(pending.case.desc):
             stretch, tensor = layout.stretches[slot.key], slot.tensor
             before, found = (stretch.around(memory, tensor) for memory in (self._before, self._found))

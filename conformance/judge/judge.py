@@ -57,7 +57,7 @@ from dml_conformance.spec.operator import OperatorSpec, inputs, outputs, slots, 
 from dml_conformance.spec.registry import rule as rule_named
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.rules import ACCEPTANCE, CLAIMS, Category
-from dml_conformance.spec.tensor import TensorDesc, packed_strides
+from dml_conformance.spec.tensor import TensorDesc, clusters, packed_strides
 from dml_conformance.spec.tensor_rules import BINDING, IN_PLACE, INPUTS_UNCHANGED, OUTPUT_BOUNDS, STRIDES
 from dml_conformance.spec.validator import Outcome, Reading, decide
 from dml_conformance.strategies.cases import execution_rules
@@ -79,9 +79,10 @@ MAX_BYTES = 2**34
 # What a machine or a device may be too small for. It is no fault of a backend, and nothing that it did right.
 LACKING_BYTES = 2**30
 COPIES = 3  # of a case's tensors that harness and backend need together
-# Of larger cases some boxes of the outputs are looked at: those around the places that fewer bits of an element's or a
-# byte's address end at, and so many others, which nobody can foretell.
-SAMPLED_BYTES = 2**31
+MOST_WAITING = 60.0  # seconds for memory that other processes have
+# Of cases of more bytes or elements some boxes of the outputs are looked at: those around the places that fewer bits of
+# an element's or a byte's address end at, and so many others, which nobody can foretell.
+SAMPLED = 2**31
 SAMPLED_BOXES = 64
 # Larger cases are executed once, unless races are hunted: poison is never what is expected, so what is not written
 # shows all the same.
@@ -158,7 +159,7 @@ class Pending(NamedTuple):
         rule: id of the rule that the execution is about.
         answered: the backend's decision.
         seconds: that it took.
-        needed: bytes of the tensors' memory, alignment included and guards not.
+        needed: bytes of the tensors' memory, alignment included and guards not; of much memory those near elements.
         placement: how the tensors are bound.
         written: the case as JSON.
     """
@@ -170,6 +171,14 @@ class Pending(NamedTuple):
     needed: int
     placement: Placement
     written: WrittenCase
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether of the outputs a sample is looked at, as bytes or elements, which may share memory, are too many."""
+        elements = max(
+            (slot.tensor.element_count for slot in slots(self.case.desc)) if self.needed > LARGE_BYTES else (0,)
+        )
+        return max(self.needed, elements) > SAMPLED
 
     @property
     def rule_of_values(self) -> str:
@@ -552,7 +561,7 @@ class Judge:
     def expected(self, pending: Pending, read: Bindings) -> Mapping[str, Expected]:
         """What the outputs have to hold, by slot; of very large ones a sample."""
         found = expected_results(pending, read, self.tolerance)
-        if pending.needed <= SAMPLED_BYTES:
+        if not pending.is_sampled:
             return found
         return {
             slot.key: Sample.drawn(found[slot.key], slot.tensor.sizes, SAMPLED_BOXES, _edges(slot.tensor))
@@ -625,7 +634,9 @@ class Judge:
         if needed > MAX_BYTES:
             reason = f"the tensors need {needed} bytes, the harness executes cases of up to {MAX_BYTES}"
             return Judgement(Verdict.ERROR, case.rule, answered, reason, seconds)
-        if needed > LACKING_BYTES and (free := psutil.virtual_memory().available) < COPIES * needed:
+        if needed > LARGE_BYTES:  # what lies between tensors and elements far apart is never touched
+            needed = sum(part.stop - part.start for tensor in tensors for part in clusters(tensor))
+        if needed > LACKING_BYTES and (free := _free(COPIES * needed)) < COPIES * needed:
             reason = f"decided only: it takes some {COPIES * needed} bytes of memory, {free} are free"
             return Judgement(Verdict.NOT_SUPPORTED, case.rule, answered, reason, seconds)
         rule = case.rule if rule_named(case.rule).category is Category.EXECUTION else f"{case.operator}.values"
@@ -727,7 +738,7 @@ def expected_results(
     """What the outputs of a case have to hold, by slot; computed anew, part by part, where they are large."""
     if in_place_input(pending.case):  # which the execution writes over
         return expected_output(pending.case.desc, _copies(read), tolerance)
-    if pending.needed > SAMPLED_BYTES:
+    if pending.is_sampled:
         return expected_parts(pending.case.desc, read, tolerance)
     period = max((recipe.period for recipe in (pending.case.data or {}).values()), default=0)
     if pending.needed > LARGE_BYTES:
@@ -746,6 +757,14 @@ def _edges(tensor: TensorDesc) -> list[int]:
     """Elements before and behind which an address has one bit more than short integers or FLOAT32 have."""
     ends = {2**bits // size for bits in (24, 31, 32) for size in (1, tensor.data_type.size)}
     return [place for end in sorted(ends) for place in (end - 1, end)]
+
+
+def _free(needed: int) -> int:
+    """Bytes of memory that are free, as soon as so many are, or when others have had long to give some back."""
+    give_up = time.monotonic() + MOST_WAITING
+    while (memory := psutil.virtual_memory()).available < needed <= memory.total and time.monotonic() < give_up:
+        time.sleep(1)
+    return int(memory.available)
 
 
 def is_digested(digest: str) -> bool:

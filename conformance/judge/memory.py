@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle
 from math import prod
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dml_conformance.backends.base import Binding, Bindings, Bytes
+from dml_conformance.backends.base import Binding, Bindings, BoundTensor, Bytes, looked_at
 from dml_conformance.backends.poison import authentication_tag, secret_bytes
 from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.backends.reference.layout import bits, put
@@ -112,6 +112,11 @@ class Stretch(NamedTuple):
         """The parts of the stretch before the tensor and behind it, in a block of memory."""
         return memory[self.begin : self.start], memory[self.start + tensor.total_tensor_size_in_bytes : self.end]
 
+    def looked_at(self, tensor: TensorDesc) -> list[slice]:
+        """The parts of a block of memory that are filled, and held to what they were; all where it is not large."""
+        parts = looked_at(self.end - self.begin, [BoundTensor(self.start - self.begin, self.size, tensor)])
+        return [slice(self.begin + part.start, self.begin + part.stop) for part in parts]
+
 
 class Layout(NamedTuple):
     """Where the tensors of a case lie in a block of memory.
@@ -197,20 +202,21 @@ def _in_order(
 
 
 class InputMemory(NamedTuple):
-    """An input's binding, its stretch of memory, and what tells whether that is still what it was."""
+    """An input's binding, the parts of its stretch of memory that are looked at, and what tells whether they are still
+    what they were."""
 
     binding: Binding
-    stretch: Bytes
-    before: bytes
+    parts: Sequence[Bytes]
+    before: Sequence[bytes]
 
     @property
     def is_unchanged(self) -> bool:
-        return _content(self.stretch) == self.before
+        return _contents(self.parts) == self.before
 
 
-def _content(memory: Bytes) -> bytes:
+def _contents(parts: Iterable[Bytes]) -> list[bytes]:
     """The bytes, or what tells whether they are the same where they are many: `authentication_tag`."""
-    return memory.tobytes() if memory.size <= LARGE_BYTES else authentication_tag(memory)
+    return [part.tobytes() if part.size <= LARGE_BYTES else authentication_tag(part) for part in parts]
 
 
 class OutputMemory(NamedTuple):
@@ -334,6 +340,7 @@ class CaseMemory:
     """
 
     def __init__(self, desc: OperatorDesc, placement: Placement, together: Collection[str] = ()) -> None:
+        self._desc = desc
         self._layout, self._surplus = Layout.of(desc, placement, together), placement.surplus
         self._block = page_aligned(self._layout.end)
         self.bindings = self._layout.bindings(self._block)
@@ -345,15 +352,21 @@ class CaseMemory:
             contents: of each. Of those that begin at one place, a shorter one is what a longer one begins with.
         """
         stretches = {key: self._layout.stretches[key] for key in contents}
+        given = [slot for slot in inputs(self._desc) if slot.key in contents]
+        looked_at = {slot.key: stretches[slot.key].looked_at(slot.tensor) for slot in given}
         for begin, start, size, end in stretches.values():
             for guard in (slice(begin, start), slice(start + size - self._surplus, end)):
                 self._block[guard] = secret_bytes(guard.stop - guard.start)
         for key, content in contents.items():
-            self.bindings[key].view[: content.size] = content
+            for part in looked_at[key]:
+                start = stretches[key].start
+                first, last = max(part.start - start, 0), min(part.stop - start, content.size)
+                if first < last:
+                    self._block[start + first : start + last] = content[first:last]
         found = {}
-        for key, stretch in stretches.items():
-            own = self._block[stretch.begin : stretch.end]
-            found[key] = InputMemory(self.bindings[key], own, _content(own))
+        for key, parts in looked_at.items():
+            own = [self._block[part] for part in parts]
+            found[key] = InputMemory(self.bindings[key], own, _contents(own))
         return found
 
     def now(self, slot: Slot, poison: Bits | None = None) -> OutputMemory:
@@ -377,11 +390,12 @@ class CaseMemory:
             allowed: see `allowed_elements`.
         """
         binding, tensor, stretch = self.bindings[slot.key], slot.tensor, self._layout.stretches[slot.key]
-        length = stretch.end - stretch.begin
-        secret = secret_bytes(min(length, SECRET_PERIOD) if length > LARGE_BYTES else length)
-        for begin in range(stretch.begin, stretch.end, secret.size):
-            end = min(begin + secret.size, stretch.end)
-            self._block[begin:end] = secret[: end - begin]
+        for filled in stretch.looked_at(tensor):
+            length = filled.stop - filled.start
+            secret = secret_bytes(min(length, SECRET_PERIOD) if length > LARGE_BYTES else length)
+            for begin in range(filled.start, filled.stop, secret.size):
+                end = min(begin + secret.size, filled.stop)
+                self._block[begin:end] = secret[: end - begin]
         if last is not None:
             for around, before in zip(last.around, last.outside, strict=True):
                 around[...] = secret_bytes(around.size, before)

@@ -404,12 +404,31 @@ def test_what_is_not_written_among_rows_that_repeat_is_found(monkeypatch: pytest
 
 
 def test_what_a_machine_has_no_memory_for_is_decided_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_module.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**31))
+    monkeypatch.setattr(judge_module.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**31, total=2**31))
     judge = Judge(ReferenceBackend(), "mine")
     judged = judge.judge(large_tile(2**30))
     assert judged.verdict is Verdict.NOT_SUPPORTED
     assert judged.reason.startswith("decided only: it takes some 3221225")
     assert isinstance(judge.decide(large_tile(2**28)), Pending)
+
+
+@pytest.mark.parametrize("given_back", [True, False])
+def test_memory_that_other_processes_have_is_waited_for(given_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, available = 0.0, [2**31, 2**31, 2**33 if given_back else 2**31]
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def memory() -> SimpleNamespace:
+        return SimpleNamespace(available=available.pop(0) if len(available) > 1 else available[0], total=2**33)
+
+    monkeypatch.setattr(judge_module.psutil, "virtual_memory", memory)
+    monkeypatch.setattr(judge_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(judge_module.time, "sleep", sleep)
+    decided = Judge(ReferenceBackend(), "mine").decide(large_tile(2**30))
+    assert isinstance(decided, Pending) is given_back
+    assert now == (2.0 if given_back else judge_module.MOST_WAITING)
 
 
 @pytest.mark.parametrize(("lacking", "verdict"), [(0, Verdict.NOT_SUPPORTED), (2**30, Verdict.CRASH)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -526,22 +527,29 @@ def test_a_device_without_room_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     """Other processes judge on it too; where there is none for long, it is told as the protocol has it."""
     desc = TileDesc(TensorDesc.of(DataType.UINT8, (1,)), TensorDesc.of(DataType.UINT8, (2,)), (2,))
     runs: list[int] = []
+    held: list[weakref.ref[torch.Tensor]] = []
 
     def full(*_: object) -> None:
         runs.append(1)
         if len(runs) < 3:
+            taken = torch.zeros(1)
+            held.append(weakref.ref(taken))
             raise torch.OutOfMemoryError("no room")
 
+    def give_back() -> None:
+        assert held.pop()() is None, "a traceback holds what there was room for"
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", give_back)
     monkeypatch.setattr(TorchBackend, "_run_now", full)
     monkeypatch.setattr(torch_module, "sleep", lambda seconds: None)
     backend = TorchBackend("cpu")
     backend.execute(desc, Level.L6_4, {}, {})
-    assert len(runs) == 3
+    assert (len(runs), held) == (3, [])
     runs.clear()
     monkeypatch.setattr(torch_module, "MOST_WAITING", -1.0)
     with pytest.raises(OutOfMemory, match="no room"):
         backend.execute(desc, Level.L6_4, {}, {})
-    assert len(runs) == 1
+    assert (len(runs), held) == (1, [])
 
 
 def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

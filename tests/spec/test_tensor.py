@@ -8,15 +8,18 @@ from collections.abc import Sequence
 
 import pytest
 
+from dml_conformance.spec import tensor as tensor_module
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.tensor import (
     TensorDesc,
+    clusters,
     elements_overlap,
     implied_size_in_bytes,
     minimum_size_in_bytes,
     packed_strides,
     product,
     span_in_elements,
+    without_gaps,
 )
 
 SIZED = [data_type for data_type in DataType if data_type.bits >= 8]
@@ -114,6 +117,38 @@ def test_sizes_do_not_wrap() -> None:
 def test_element_sizes_are_those_of_the_names() -> None:
     for data_type in SIZED:
         assert data_type.name.endswith(str(data_type.size * 8))
+
+
+def test_clusters_have_every_element_and_little_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = 24
+    monkeypatch.setattr(tensor_module, "FAR", far)
+    rng, found = random.Random(3), set()
+    for sizes, small in layouts(2_000, 11):
+        strides = tuple(stride * rng.choice((1, 1, 7, 100)) for stride in small)
+        tensor = TensorDesc.of(DataType.UINT16, sizes, strides)
+        parts, elements = clusters(tensor), sorted(set(places(sizes, strides)))
+        found.add(min(len(parts), 3))
+        if len(parts) == 1:
+            assert parts == [slice(0, tensor.total_tensor_size_in_bytes)]
+            continue
+        held = [n for part in parts for n in range(part.start // 2, part.stop // 2)]
+        assert len(set(held)) == len(held)
+        assert set(elements) <= set(held)
+        together = without_gaps(tensor)
+        assert len(clusters(together)) == 1
+        moved = zip(places(sizes, strides), places(sizes, together.effective_strides), strict=True)
+        assert all(held[after] == before for before, after in moved)
+    assert found == {1, 2, 3}
+
+
+def test_a_gap_is_one_where_no_element_lies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_module, "FAR", 24)
+    assert clusters(TensorDesc.of(DataType.UINT8, (2, 3), (27, 1))) == [slice(0, 3), slice(27, 30)]
+    assert clusters(TensorDesc.of(DataType.UINT8, (2, 3), (26, 1))) == [slice(0, 32)]
+    assert clusters(TensorDesc.of(DataType.UINT8, (2, 3), (1, 27))) == [slice(0, 2), slice(27, 29), slice(54, 56)]
+    assert len(clusters(TensorDesc.of(DataType.UINT8, (3, 2), (50, 70)))) == 1  # 70 lies between 50 and 100
+    assert len(clusters(TensorDesc.of(DataType.UINT8, (2, 2, 2), (27, 27, 1)))) == 1
+    assert len(clusters(TensorDesc.of(DataType.UINT4, (2, 3), (100, 1)))) == 1
 
 
 def test_effective_strides() -> None:

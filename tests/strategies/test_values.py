@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from five_operators import GatherNdDesc, TileDesc
 
+from dml_conformance.spec import tensor as tensor_module
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.registry import operators
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, without_gaps
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.values import (
     DOMAINS,
     INDEX_PATTERNS,
     LIMITS,
     NUMPY_TYPE,
+    PERIOD,
     UNSIGNED_OF_SIZE,
     buffer_size,
     check_recipes,
@@ -518,3 +520,31 @@ def test_functions_of_one_number_meet_all_values_of_8_and_16_bits(name: str) -> 
             if len(elements) == 2**data_type.bits:
                 met.add(data_type)
     assert met == wanted
+
+
+@pytest.mark.parametrize("pattern", ["random-bits", "special", "in-range", "explicit"])
+def test_between_elements_far_apart_there_are_zeros(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes, strides = (2, 3, 2), (1000, 2, 300)
+    values = tuple(range(12)) if pattern == "explicit" else ()
+    recipe, limits = Recipe(pattern, 5, values), (7,) if pattern == "in-range" else ()
+    apart = TensorDesc.of(DataType.UINT32, sizes, strides)
+    monkeypatch.setattr(tensor_module, "FAR", 400)
+    together = without_gaps(apart)
+    content, expected = fill(apart, recipe, limits), fill(together, recipe, limits)
+    held, near = (
+        np.ndarray(sizes, "<u4", memory, strides=[4 * stride for stride in tensor.effective_strides])
+        for memory, tensor in ((content, apart), (expected, together))
+    )
+    assert content.size == buffer_size(apart)
+    assert np.array_equal(held, near)
+    assert len(np.unique(held)) > 4
+    assert not any(content[4 * start : 4 * stop].any() for start, stop in ((5, 300), (305, 1000), (1005, 1300)))
+
+
+@pytest.mark.parametrize(("pattern", "period"), [("positive", PERIOD), ("factors", PERIOD + 1)])
+def test_large_data_of_drawn_elements_begin_again(pattern: str, period: int) -> None:
+    content = fill(TensorDesc.of(DataType.FLOAT16, (3 * PERIOD,)), Recipe(pattern, 2)).view("<f2")
+    assert np.array_equal(content[: period // 2], content[period : period + period // 2])
+    assert not np.array_equal(content[: period // 2], content[period // 2 : period // 2 * 2])
+    if pattern == "factors":
+        assert abs(np.log2(np.abs(content[: 2 * PERIOD]).astype(np.float64)).sum()) < 2**8

@@ -329,6 +329,21 @@ class DiesInABatch(Batches):  # type: ignore[misc, valid-type]
         super().execute_batch(executions)
 
 
+class WritesOnce(ReferenceBackend):
+    """Has its own clock, and does the work of the first timed runs alone."""
+
+    has_run = False
+
+    def time_execution(self, desc: Any, level: Level, inputs: Any, outputs: Any, repeats: int) -> list[float]:
+        if not self.has_run:
+            self.execute(desc, level, inputs, outputs)
+        self.has_run = True
+        return [1.0] * repeats
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        return [1.0] * repeats
+
+
 class Validated(ReferenceBackend):
     """Executes only what this very process has decided on, and dies of the guilty case."""
 

@@ -29,6 +29,7 @@ from dml_conformance.backends.base import (
     LARGE_RESOURCE,
     NEAR,
     Binding,
+    BoundTensor,
     Execution,
     Unsupported,
     looked_at,
@@ -299,6 +300,35 @@ def execute(backend: Any, case: Case) -> None:
     backend.execute(case.desc, case.level, *bound(np.full(68, 7, np.uint8), np.full(size + 64, 7, np.uint8), 16, size))
 
 
+def test_inputs_stay_in_the_shared_memory_while_the_same_is_timed(isolated: Isolated) -> None:
+    backend, desc = isolated("reference"), case_of(2).desc
+    source, target = np.full(4, 7, np.uint8), np.zeros(8, np.uint8)
+    memory = bound(source, target)
+    backend.time_execution(desc, LEVEL, *memory, 1)
+    source[:] = 9  # which is not looked at any more
+    target[:] = 1
+    backend.time_execution(desc, LEVEL, *memory, 1)
+    backend.fetch_timed()
+    assert (source.tolist(), target.tolist()) == ([7] * 4, [7] * 8)
+    target[:] = 1  # outputs are put there each time
+    backend.time_execution(case_of(1).desc, LEVEL, *bound(source, np.zeros(4, np.uint8), size=4), 1)
+    source[:] = 9
+    backend.time_execution(desc, LEVEL, *memory, 1)
+    backend.fetch_timed()
+    assert (source.tolist(), target.tolist()) == ([9] * 4, [9] * 8)
+
+
+def test_outputs_of_timed_runs_are_poisoned_each_time(isolated: Isolated) -> None:
+    """Or a run that does nothing would find what the one before left."""
+    backend, desc = isolated(awful("WritesOnce")), case_of(2).desc
+    memory = bound(np.full(4, 7, np.uint8), np.zeros(8, np.uint8))
+    for expected in ([7] * 8, [0] * 8):
+        memory[1]["output_tensor"].buffer[:] = 0
+        backend.time_execution(desc, LEVEL, *memory, 1)
+        backend.fetch_timed()
+        assert memory[1]["output_tensor"].buffer.tolist() == expected
+
+
 def test_timing_is_done_where_the_backend_is(isolated: Isolated) -> None:
     backend = isolated("reference")
     memory = bound(np.zeros(4, np.uint8), np.zeros(8, np.uint8))
@@ -522,12 +552,21 @@ def test_of_a_large_resource_what_is_near_its_tensors_travels(isolated: Isolated
 
 
 def test_parts_that_meet_are_one() -> None:
-    small, large = np.zeros(LARGE_RESOURCE, np.uint8), np.zeros(LARGE_RESOURCE + 1, np.uint8)
-    assert looked_at(small, [Binding(small, 0, 4)]) == [slice(0, LARGE_RESOURCE)]
-    near, far = Binding(large, 2 * NEAR, 8), Binding(large, LARGE_RESOURCE - 8, 8)
-    assert looked_at(large, [far, near, Binding(large, 0, 4)]) == [
+    tensor, length = TensorDesc.of(DataType.UINT32, (2,)), LARGE_RESOURCE + 1
+    first, near, far = (BoundTensor(start, 8, tensor) for start in (0, 2 * NEAR, LARGE_RESOURCE - 8))
+    assert looked_at(LARGE_RESOURCE, [first]) == [slice(0, LARGE_RESOURCE)]
+    assert looked_at(length, [far, near, first]) == [
         slice(0, 3 * NEAR + 8),
-        slice(LARGE_RESOURCE - 8 - NEAR, LARGE_RESOURCE + 1),
+        slice(LARGE_RESOURCE - 8 - NEAR, length),
+    ]
+
+
+def test_of_a_large_tensor_what_is_near_elements_and_ends_is_looked_at() -> None:
+    apart, end = TensorDesc.of(DataType.UINT8, (2, 3), (LARGE_RESOURCE + 3, 1)), 2 * LARGE_RESOURCE
+    assert looked_at(2 * end, [BoundTensor(0, end, apart)]) == [
+        slice(0, 3 + NEAR),
+        slice(LARGE_RESOURCE + 3 - NEAR, LARGE_RESOURCE + 6 + NEAR),
+        slice(end - NEAR, end + NEAR),
     ]
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.judge import judge as judge_module
 from dml_conformance.conformance.judge import memory as memory_module
 from dml_conformance.conformance.judge.explain import explain
-from dml_conformance.conformance.judge.judge import Judge, exception_text, reproduce_line, verdict_on
+from dml_conformance.conformance.judge.judge import Judge, Pending, exception_text, reproduce_line, verdict_on
 from dml_conformance.conformance.judge.memory import GUARD_BYTES
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.spec.case import Case, Placement, Recipe
@@ -653,7 +654,7 @@ ADDRESSED = 2**24  # elements, from which on an address of so many bits begins a
 @pytest.fixture
 def sampled(monkeypatch: pytest.MonkeyPatch) -> Case:
     """A case whose output ends a little behind that place, and of which a sample is looked at."""
-    monkeypatch.setattr(judge_module, "SAMPLED_BYTES", 2**20)
+    monkeypatch.setattr(judge_module, "SAMPLED", 2**20)
     source = TensorDesc.of(DataType.UINT8, (1, 4099))
     desc = TileDesc(source, TensorDesc.of(DataType.UINT8, (4099, 4099)), (4099, 1))
     return Case.of(desc, LEVEL, {"input_tensor": Recipe("random-bits", 7)}, rule="TILE.values")
@@ -698,6 +699,57 @@ def test_a_sample_has_places_that_nobody_can_foretell(sampled: Case) -> None:
     found = [verdict(changing(wrong_rows), sampled) for _ in range(2)]
     assert [each.verdict for each in found] == [Verdict.FAIL] * 2
     assert found[0].differences != found[1].differences
+
+
+FAR_ROW = 2**27  # elements from one row to the next
+
+
+def apart(key: str) -> Case:
+    """Two rows, which lie far from each other in the input or the output."""
+    strides = (FAR_ROW, 1)
+    source = TensorDesc.of(DataType.UINT8, (2, 3), strides if key == "input_tensor" else None)
+    target = TensorDesc.of(DataType.UINT8, (2, 6), strides if key == "output_tensor" else None)
+    return Case.of(
+        TileDesc(source, target, (1, 2)), LEVEL, {"input_tensor": Recipe("random-bits", 7)}, rule="TILE.values"
+    )
+
+
+@pytest.mark.parametrize("key", ["input_tensor", "output_tensor"])
+def test_of_elements_far_apart_the_gap_is_not_touched(key: str) -> None:
+    case, before = apart(key), getrusage(RUSAGE_SELF).ru_minflt
+    pending = Judge(ReferenceBackend(), "mine").decide(case)
+    assert isinstance(pending, Pending)
+    assert pending.needed < 32
+    assert verdict(ReferenceBackend(), case).verdict is Verdict.PASS
+    assert getrusage(RUSAGE_SELF).ru_minflt - before < FAR_ROW // 4096 // 4  # pages
+
+
+@pytest.mark.parametrize("place", [0, 5, FAR_ROW, FAR_ROW + 5])
+def test_what_is_not_written_behind_a_gap_is_found(place: int) -> None:
+    def change(desc: Any, inputs: Any, outputs: Any) -> None:
+        outputs["output_tensor"].view[place] ^= 1
+
+    record = verdict(ScriptedBackend(after=change), apart("output_tensor"))
+    assert (record.verdict, record.rule, record.difference_count) == (Verdict.FAIL, "TILE.values", 1)
+
+
+@pytest.mark.parametrize("place", [0, 2, 3 + 100, FAR_ROW - 100, FAR_ROW, FAR_ROW + 2])
+def test_an_input_that_is_written_to_beside_a_gap_is_told(place: int) -> None:
+    def flip(desc: Any, inputs: Any, outputs: Any) -> None:
+        inputs["input_tensor"].view[place] ^= 1
+
+    record = verdict(ScriptedBackend(after=flip), apart("input_tensor"))
+    assert (record.verdict, record.rule) == (Verdict.FAIL, "EXECUTION.inputs-unchanged")
+
+
+def test_of_too_many_elements_a_sample_is_looked_at_where_they_share_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = Judge(ReferenceBackend(), "mine").decide(apart("output_tensor"))  # of 12 elements
+    assert isinstance(pending, Pending)
+    assert not pending.is_sampled
+    monkeypatch.setattr(judge_module, "SAMPLED", 11)
+    monkeypatch.setattr(judge_module, "LARGE_BYTES", 10)
+    assert pending._replace(needed=11).is_sampled
+    assert not pending._replace(needed=10).is_sampled
 
 
 def test_a_large_input_that_is_written_to_is_told(sampled: Case, monkeypatch: pytest.MonkeyPatch) -> None:
