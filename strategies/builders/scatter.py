@@ -8,7 +8,7 @@ from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operators.scatter import updates_sizes
 from dml_conformance.spec.structures import Scatter, WithInputDimensionCount
 from dml_conformance.spec.tensor import UINT32_MAX, TensorDesc
-from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, leading_ones
 from dml_conformance.strategies.builders._indexing import AlongBuilder, Sizes
 from dml_conformance.strategies.builders.gather_nd import TupleBuilder
 from dml_conformance.strategies.context import Context
@@ -26,6 +26,10 @@ class ScatterBuilder(AlongBuilder[Scatter]):
     def of_sizes(self, ctx: Context, sizes: Sizes) -> Scatter:
         """A few updates along the longest dimension."""
         return self.along(ctx, sizes, max(range(len(sizes)), key=sizes.__getitem__))
+
+    def vast(self, ctx: Context, sizes: Sizes) -> Scatter:
+        """Along the longest dimension too, as updates are few."""
+        return self.of_sizes(ctx, leading_ones(ctx, *sizes))
 
     def along(self, ctx: Context, sizes: Sizes, axis: int) -> Scatter:
         return self._along(ctx, sizes, axis, min(sizes[axis], FAR_INDICES))

@@ -106,6 +106,19 @@ def test_large_data_begin_again_where_results_are_rounded(operator: str, repeats
     assert periods == {ROUNDED_PERIOD if repeats else 0}
 
 
+def test_beyond_32_bits_nothing_is_asked_for_twice_or_says_nothing() -> None:
+    """Where all is in one row both shapes are the same; a sum of 2^31 numbers of FLOAT16 may be anything."""
+
+    def vast(operator: str) -> list[str]:
+        found = {case.origin for case in made(operator)} - {case.origin for case in made(operator, reach=Reach.BITS_24)}
+        return sorted(origin.rpartition("/")[2] for origin in found if "/output/" in origin)
+
+    both = ["1x7x306783385", "8555715x251x1"]
+    assert vast("SCATTER") == vast("TILE") == both
+    for operator in ("GRU", "LSTM", "RNN", "NONZERO_COORDINATES", "ROI_ALIGN_GRAD"):
+        assert vast(operator) == both[1:]
+
+
 def test_below_its_introduction_an_operator_has_none() -> None:
     assert list(scale_cases("GATHER_ND1", Level.L2_1, Reach.BITS_32)) == []
 

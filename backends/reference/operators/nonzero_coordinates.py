@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
@@ -15,24 +17,28 @@ def nonzero_coordinates(desc: NonzeroCoordinates, arrays: Arrays) -> dict[str, E
 
     Rows after that number are undefined. Whether a NaN or a subnormal counts no page says: what follows is open.
     """
-    source, data_type = arrays["input_tensor"], desc.input_tensor.data_type
-    values = magnitudes(source) if data_type.is_float else source
-    is_open = (nans(source, data_type) | is_tiny(source, data_type)) & (values != 0)
-    is_open = is_open if data_type.is_float else np.zeros(source.shape, np.bool_)
-    places = np.flatnonzero(values)
-    open_at = np.flatnonzero(is_open)
-    known = np.searchsorted(places, open_at[0]) if open_at.size else len(places)
-
-    sizes = desc.output_coordinates_tensor.sizes
+    data_type, sizes = desc.input_tensor.data_type, desc.output_coordinates_tensor.sizes
+    elements = arrays["input_tensor"].reshape(-1)
+    last = desc.input_tensor.sizes[-sizes[-1] :]
+    is_row = last == (elements.size,)
     coordinates = np.zeros(sizes[-2:], "<u4")
-    for start in range(0, len(places), PART_ELEMENTS):  # NumPy makes three arrays of INT64 of all at once
-        part = np.unravel_index(places[start : start + PART_ELEMENTS], source.shape)
-        coordinates[start : start + len(part[0])] = np.stack(part[source.ndim - sizes[-1] :], -1)
+    found, known = 0, None  # rows, and those before the first that is open
+    for start in range(0, elements.size, PART_ELEMENTS):  # NumPy makes several arrays of INT64 of all at once
+        part = elements[start : start + PART_ELEMENTS]
+        values = magnitudes(part) if data_type.is_float else part
+        places = np.flatnonzero(values)
+        if data_type.is_float and known is None:
+            open_at = np.flatnonzero((nans(part, data_type) | is_tiny(part, data_type)) & (values != 0))
+            known = found + int(np.searchsorted(places, open_at[0])) if open_at.size else None
+        places += start
+        row = places[:, None] if is_row else np.stack(np.unravel_index(places % prod(last), last), -1)
+        coordinates[found : found + len(places)] = row
+        found += len(places)
     free = np.zeros(coordinates.shape, np.bool_)
-    free[known:] = True
-    count = np.full(desc.output_count_tensor.sizes, len(places), "<u4")
+    free[found if known is None else known :] = True
+    count = np.full(desc.output_count_tensor.sizes, found, "<u4")
     return {
-        "output_count_tensor": Expectation(count, free=np.full(count.shape, True) if open_at.size else None),
+        "output_count_tensor": Expectation(count, free=None if known is None else np.full(count.shape, True)),
         "output_coordinates_tensor": Expectation(
             as_bits(coordinates, desc.output_coordinates_tensor), free=free.reshape(sizes)
         ),

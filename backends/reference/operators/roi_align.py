@@ -246,7 +246,9 @@ def roi_align_grad(desc: RoiAlignGrad, arrays: Arrays) -> dict[str, Any]:
             image, sizes = as_numbers(arrays["input_tensor"], data_type), corners.sizes
             is_still = np.array(
                 [
-                    not region.is_free and not (gradient != 0).any() and bool(np.isfinite(image[n]).all())
+                    not region.is_free
+                    and not any((of_channel != 0).any() for of_channel in gradient)
+                    and bool(np.isfinite(image[n]).all())
                     for n, region, gradient in zip(batch, regions, gradients, strict=True)
                 ]
             )
@@ -357,7 +359,7 @@ def cut_gradient(desc: RoiAlignGrad, spans: Spans, arrays: Arrays) -> tuple[Any,
         ALONG: _along(spans, images_of(desc).sizes),
         "batch_indices_tensor": indices[is_here] - indices.dtype.type(images.start),
         "roi_tensor": arrays["roi_tensor"][..., is_here, :],
-        "input_gradient_tensor": arrays["input_gradient_tensor"][is_here][:, channels],
+        "input_gradient_tensor": arrays["input_gradient_tensor"][:, channels][is_here],
     }
     if "input_tensor" in arrays:
         parts["input_tensor"] = arrays["input_tensor"][images, channels]
