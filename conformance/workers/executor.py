@@ -33,12 +33,12 @@ from dml_conformance.conformance.workers.tasks import (
     WorkOutcome,
 )
 from dml_conformance.reports.model.costs import Costs, Part, Stopwatch
-from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.stream import Consumer
 
 TASKS_AHEAD = 4  # for each that judges, so that none waits
 MOST_LOST = 3  # processes over one task
 MOST_HELD = 2**28  # bytes of records that wait for those of a task before them
+MOST_PLAIN = 2**26  # of these that are not compressed
 LONGEST_WAIT = 0.5  # seconds before an interrupt is seen, where a wait cannot be interrupted
 
 
@@ -120,7 +120,7 @@ class Executor(ABC):
     def _tell(self, stream: Consumer, judged: JudgedTask) -> None:
         watch, last = Stopwatch(), None
         with watch(Part.REPORT):
-            for last in decode_records(judged.records):
+            for last in judged.decoded():
                 stream.record(last)
         if last is not None:
             self.costs.add(last.traits.phase, last.traits.operator, judged.spent | watch.seconds)
@@ -290,14 +290,17 @@ class _Window:
             opened.outcome.set_exception(error)
             return
         outcome = opened.submitted.result()
+        if isinstance(outcome, TaskOutcome) and self._held > MOST_PLAIN:
+            outcome = outcome.compressed()
         opened.outcome.set_result(outcome)
+        opened.submitted = opened.outcome  # and nothing holds what it was before it was compressed
         if isinstance(opened.task, CaseMaking):
             assert isinstance(outcome, MadeCases)
             self._executor.costs.add(opened.task.phase, opened.task.operator, outcome.spent)
             self._replace(opened, opened.task.blocks(outcome))
         else:
             assert isinstance(outcome, TaskOutcome)
-            opened.size = sum(len(judged.records) for judged in outcome.backends)
+            opened.size = outcome.size
             opened.task = opened.task.emptied()
             self._held += opened.size
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import zstandard
+
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import GivenUp
 from dml_conformance.backends.processes.losses import Loss, LossTally
@@ -17,7 +19,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.losses import tally_of, with_losses
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.reports.model.costs import Part, Stopwatch
-from dml_conformance.reports.model.encoded import encode_records
+from dml_conformance.reports.model.encoded import EncodedRecord, decode_records, encode_records
 from dml_conformance.reports.model.records import Phase, Record
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import Level
@@ -26,6 +28,7 @@ from dml_conformance.spec.validator import Outcome
 
 # Cases of a block that are judged one by one; of a slow backend no more are begun and not through.
 BLOCK_CASES = 32
+QUICKEST = 1  # level of Zstandard
 
 
 class CaseBlock(NamedTuple):
@@ -203,11 +206,12 @@ class JudgedTask(NamedTuple):
     """What came of a task on one backend.
 
     Attributes:
-        records: as `encode_records` makes them.
+        records: as `encode_records` makes them, or compressed.
         losses: how many processes the backend lost over it.
         spent: seconds of each part of the work.
         given_up: why the rest was not judged; "" where it was.
         unrecorded: processes that were lost over that, and that no record tells of.
+        is_compressed: whether the records are.
     """
 
     records: bytes
@@ -215,12 +219,30 @@ class JudgedTask(NamedTuple):
     spent: dict[str, float]
     given_up: str = ""
     unrecorded: tuple[Loss, ...] = ()
+    is_compressed: bool = False
+
+    def compressed(self) -> JudgedTask:
+        """The same in a tenth of the memory."""
+        return self._replace(records=zstandard.compress(self.records, QUICKEST), is_compressed=True)
+
+    def decoded(self) -> list[EncodedRecord]:
+        """The records."""
+        return decode_records(zstandard.decompress(self.records) if self.is_compressed else self.records)
 
 
 class TaskOutcome(NamedTuple):
     """A task was judged, on each backend."""
 
     backends: tuple[JudgedTask, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its records."""
+        return sum(len(judged.records) for judged in self.backends)
+
+    def compressed(self) -> TaskOutcome:
+        """The same in a tenth of the memory."""
+        return TaskOutcome(tuple(judged.compressed() for judged in self.backends))
 
 
 WorkOutcome = MadeCases | TaskOutcome

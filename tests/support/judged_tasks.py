@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 from dml_conformance.conformance.campaign.engine import Engine
 from dml_conformance.conformance.workers.executor import Executor
 from dml_conformance.conformance.workers.tasks import CaseMaking, Task, TaskJudge
-from dml_conformance.reports.model.encoded import decode_records
 from dml_conformance.reports.model.records import Record
 
 
 def judge_tasks(executor: Executor, tasks: Iterable[Task]) -> Iterator[list[list[Record]]]:
     """For each task, in order, the records of each backend."""
     for _, outcome in executor.outcomes(tasks):
-        yield [[record.whole() for record in decode_records(judged.records)] for judged in outcome.backends]
+        yield [[record.whole() for record in judged.decoded()] for judged in outcome.backends]
 
 
 def tasks_left(engine: Engine) -> Iterator[Task]:

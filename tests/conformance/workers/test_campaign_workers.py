@@ -28,7 +28,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.workers import Workers
 from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import SearchTask, Task
-from dml_conformance.reports.model.encoded import EncodedRecord, decode_records, encode_record
+from dml_conformance.reports.model.encoded import EncodedRecord, encode_record
 from dml_conformance.reports.model.records import Phase, Record, Verdict
 from dml_conformance.reports.model.stream import FanOut
 from dml_conformance.reports.output.folder import CERTIFICATE, RESULTS
@@ -105,7 +105,7 @@ def judged(engine: Engine, several: Workers) -> Iterator[tuple[Task, Iterator[Re
     """Every task that is left, with its records, which are settled as they are asked for."""
     for stage in engine.stages():
         for task, outcome in several.outcomes(filter(engine.wants, stage), engine.wants):
-            yield task, (engine.settled(written.whole()) for written in decode_records(outcome.backends[0].records))
+            yield task, (engine.settled(written.whole()) for written in outcome.backends[0].decoded())
 
 
 def certify(*arguments: str, code: int) -> Result:

@@ -21,6 +21,7 @@ from typing import Any
 
 import psutil
 import pytest
+import zstandard
 from backend_files import write_backend, write_harmful_backend
 from commands import invoke
 from judged_tasks import judge_tasks
@@ -162,6 +163,21 @@ def test_only_so_much_waits_for_a_slow_task(slow: Slow, monkeypatch: pytest.Monk
     next(outcomes)
     assert len(slow.futures) < 10
     assert [task.name for task, _ in outcomes] == [str(n) for n in range(1, 20)]
+
+
+def test_what_waits_is_compressed_where_it_is_much(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor_module, "MOST_PLAIN", 500)
+    monkeypatch.setattr(executor_module, "MOST_HELD", 1_000)
+    judged = [outcome.backends[0] for _, outcome in slow.outcomes(named())]
+    assert len(slow.futures) == 20  # of plain ones ten would be too many
+    assert [each.is_compressed for each in judged] == [True] + [False] * 6 + [True] * 13
+    assert {zstandard.decompress(each.records) for each in judged[7:]} == {bytes(100)}
+
+
+def test_compressed_records_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = judged_here(REFERENCE, tiles())
+    monkeypatch.setattr(executor_module, "MOST_PLAIN", -1)
+    assert judged_here(REFERENCE, tiles()) == plain
 
 
 def test_no_more_is_judged_ahead_than_is_told_of_in_time(slow: Slow) -> None:
