@@ -136,7 +136,7 @@ _STANDARD = Budget(
     search=6,
     sweep=600,
     large_bytes=4 * MIB,
-    large_device_bytes=256 * MIB,
+    large_device_bytes=16 * MIB,
     repeats=7,
     reach=Reach.BITS_24,
 )

@@ -72,9 +72,9 @@ def measure(
     After these comes one for each of the `layers` of networks, with warm caches: what one reads was just written.
 
     The budget says which data types and sizes. Caches are warm; a backend that can empty them (`TimedCold`) is timed
-    with cold ones too. Only what the backend accepts, claims and executes without error is timed: speed of the others
-    means nothing. What the first timed runs and the last ones left is compared; where it is wrong, its record stands
-    in place of a row.
+    with cold ones too, where it is with several sizes. Only what the backend accepts, claims and executes without error
+    is timed: speed of the others means nothing. What the first timed runs and the last ones left is compared; where it
+    is wrong, its record stands in place of a row.
     """
     capabilities = judge.capabilities
     claimed = [level for level in levels if level in capabilities.levels]
@@ -94,7 +94,8 @@ def measure(
     for size, caches in product(sorted({size for timing in timings for size in timing.sizes}), states):
         meter.measure_copies(size, level, caches)
     for operator, data_type, sizes in timings:
-        found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, states)]
+        timed_in = states if len(sizes) > 1 else states[:1]  # what has the largest size alone lies in no cache
+        found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, timed_in)]
         yield from with_caveats([row for row in found if isinstance(row, Measurement)], meter.launches)
         yield from (record for record in found if isinstance(record, Record))
     for case in layers:

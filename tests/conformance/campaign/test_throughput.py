@@ -223,6 +223,15 @@ def test_cold_caches_are_timed_where_the_backend_empties_them() -> None:
         assert warm.copy_bytes_per_second == 2 * cold.copy_bytes_per_second
 
 
+def test_what_is_timed_with_one_size_has_warm_caches() -> None:
+    budget = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=2, timed_types=2)
+    rows = rows_of(measure(Judge(Cold(), "fake"), ("TILE",), (Level.L6_4,), budget))
+    assert [(row.data_type, row.caches) for row in rows] == [
+        *[("FLOAT32", Caches.WARM), ("FLOAT32", Caches.COLD)] * 2,
+        ("FLOAT16", Caches.WARM),
+    ]
+
+
 def test_where_caches_cannot_be_emptied_and_without_a_clock_a_backend_is_timed_all_the_same() -> None:
     assert {row.caches for row in measured(NeverCold())} == {Caches.WARM}
     rows = measured(Untimed())
