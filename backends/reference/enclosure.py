@@ -28,13 +28,16 @@ from dml_conformance.backends.reference.floats import (
     UNIT,
     Array,
     at_least,
+    ends_of,
     every,
     is_short,
     namespace,
     narrow,
     nearest,
     outward,
+    pair,
     quiet,
+    replaced,
     some,
     spacing,
 )
@@ -141,47 +144,41 @@ class Evaluation:
             bound = replace(bound, absolute=abs(factor) * bound.absolute)
         if self.data_type is not None:
             rounded = self._rounded(xp, low, high, bound, primitive.keeps, exact)
-            if primitive.keeps_sign and low is not rounded[0]:
-                rounded = (
-                    xp.where((low >= 0) & (rounded[0] < 0), 0.0, rounded[0]),
-                    xp.where((high <= 0) & (rounded[1] > 0), -0.0, rounded[1]),
-                )
-            low, high = rounded
-            low, high = self._with_zero(xp, low, high, self.data_type)
+            if rounded is None:
+                low, high = self._with_zero(xp, low, high, self.data_type)
+            else:
+                if primitive.keeps_sign:
+                    rounded = replaced(xp, (pair(xp, low, -high) >= 0) & (rounded < 0), 0.0, rounded)
+                low, high = ends_of(self._zeroed(xp, rounded, self.data_type))
         if primitive.least > -inf and low is not high:
             low = xp.maximum(low, xp.full_like(low, primitive.least))
         return Enclosure(self, value, low, high, maybe_nan)
 
     def _rounded(
         self, xp: Any, low: Array, high: Array, bound: Bound, keeps: bool, exact: Array | None
-    ) -> tuple[Array, Array]:
-        """The least and the greatest number that is within a bound of one of those between two; these stay right."""
+    ) -> Array | None:
+        """The least and the greatest number that is within a bound of one of those between two, the greatest with the
+        other sign, so that both are rounded down; None where each is known and stays."""
         assert self.data_type is not None
-        if bound == NEAREST or keeps:
-            near = nearest(xp, low, self.data_type)
-            if low is high and every((near == low) | xp.isnan(low)):
-                return low, high
-        beyond = FORMATS[self.data_type].beyond
-        if bound == NEAREST:
-            return xp.minimum(low, near), xp.maximum(high, near if low is high else nearest(xp, high, self.data_type))
+        is_nearest = bound == NEAREST
+        may_stay = low is high and (keeps or is_nearest)
+        if may_stay and every((nearest(xp, low, self.data_type) == low) | xp.isnan(low)):
+            return None
+        if is_nearest:
+            ends = pair(xp, low, -high)
+            return xp.minimum(ends, nearest(xp, ends, self.data_type))
         if keeps and bound.ulp == 1.0:
-            low, high = (
-                change(end / unit) * unit
-                for change, end, unit in (
-                    (xp.floor, low, spacing(xp, low, self.data_type)),
-                    (xp.ceil, high, spacing(xp, high, self.data_type)),
-                )
-            )
+            ends = pair(xp, low, -high)
+            unit = spacing(xp, ends, self.data_type)
+            ends = xp.floor(ends / unit) * unit
         elif low is high:
             allowed = self._allowed(xp, low if exact is None else xp.where(xp.isnan(exact), low, exact), bound)
-            low, high = low - allowed, low + allowed
+            ends = pair(xp, low - allowed, -low - allowed)
         else:
-            ends = xp.stack([low, -high])  # the greatest is the least of what has the other sign
-            known = None if exact is None else xp.stack([exact, -exact])
-            low, high = self._below(xp, ends, -xp.flip(ends, axis=0), bound, known)
-            high = -high
-        limit = bound.overflow * beyond
-        return xp.where(low <= -limit, -inf, low), xp.where(high >= limit, inf, high)
+            ends = pair(xp, low, -high)
+            known = None if exact is None else pair(xp, exact, -exact)
+            ends = self._below(xp, ends, -xp.flip(ends, axis=0), bound, known)
+        return replaced(xp, ends <= -bound.overflow * FORMATS[self.data_type].beyond, -inf, ends)
 
     def _below(self, xp: Any, low: Array, high: Array, bound: Bound, exact: Array | None) -> Array:
         """The least number that is within a bound of one between two: not always that of the least, for above the next
@@ -209,11 +206,15 @@ class Evaluation:
         """With the zero of the same sign where subnormal numbers may be taken for it."""
         if self.tolerance.subnormals[data_type] is Subnormals.KEPT:
             return low, high
-        normal = FORMATS[data_type].normal
-        positive, negative = (low > 0) & (low < normal), (high < 0) & (high > -normal)
-        if low is high and not some(positive | negative):
-            return low, high
-        return xp.where(positive, 0.0, low), xp.where(negative, -0.0, high)
+        ends = pair(xp, low, -high)
+        zeroed = self._zeroed(xp, ends, data_type)
+        return (low, high) if zeroed is ends else ends_of(zeroed)
+
+    def _zeroed(self, xp: Any, ends: Array, data_type: DataType) -> Array:
+        """The same where the greatest number has the other sign."""
+        if self.tolerance.subnormals[data_type] is Subnormals.KEPT:
+            return ends
+        return replaced(xp, (ends > 0) & (ends < FORMATS[data_type].normal), 0.0, ends)
 
     def are_few(self, count: int) -> bool:
         """Whether a sum has so few terms that no more is known of it than what each addition may lose at most."""
@@ -387,9 +388,12 @@ class Enclosure:
     def __add__(self, other: Enclosure | Number) -> Enclosure:
         other, xp = self.operand(other), self.xp
         maybe_nan = _or(self.maybe_nan, other.maybe_nan)
-        low, high = _sum(xp, self.low, other.low)
-        if self.low is not self.high or other.low is not other.high:
-            _, high = _sum(xp, self.high, other.high)
+        if self.low is self.high and other.low is other.high:
+            low, high = _sum(xp, self.low, other.low)
+        else:
+            rank = max(len(self.shape), len(other.shape))
+            lows, highs = _sum(xp, _ends(xp, self, rank), _ends(xp, other, rank))
+            low, high = lows[0], highs[1]
         if not (self._is_finite() and other._is_finite()):
             # Opposite infinities; where one operand may be finite instead, the other one is the result.
             low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
@@ -458,7 +462,7 @@ class Enclosure:
         low, high = _corners(xp, _quotient, self, other)
         maybe_nan = _or(self.maybe_nan, other.maybe_nan)
         if other.low is not other.high:
-            spans = (xp.signbit(other.low) != xp.signbit(other.high)) & ((self.low != 0) | (self.high != 0))
+            spans = other._has_both_signs() & ((self.low != 0) | (self.high != 0))
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
         divisors = other._has_zero()
         if some(divisors) and some(of_zeros := self._has_zero() & divisors):
@@ -480,7 +484,7 @@ class Enclosure:
         xp, one = self.xp, self.operand(1.0)
         low, high = _corners(xp, _quotient, one, self)
         if self.low is not self.high:
-            spans = xp.signbit(self.low) != xp.signbit(self.high)
+            spans = self._has_both_signs()
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
         return one._result("reciprocal", lambda a, b: a / b, self, low, high, self.maybe_nan)
 
@@ -488,6 +492,11 @@ class Enclosure:
         xp = self.xp
         is_finite = every(xp.isfinite(self.low))
         return is_finite and (self.low is self.high or every(xp.isfinite(self.high)))
+
+    def _has_both_signs(self) -> Array:
+        """Where numbers of both signs are among them, zeros too; the sign of a NaN says nothing."""
+        xp = self.xp
+        return (xp.signbit(self.low) != xp.signbit(self.high)) & ~xp.isnan(self.low)
 
     def _has_zero(self) -> Array:
         return (self.low <= 0) & (self.high >= 0)
@@ -696,10 +705,11 @@ class Enclosure:
     def to(self, data_type: DataType) -> Enclosure:
         """As numbers of a type: the nearest, or cut where the tolerance lets it be."""
         xp, tolerance = self.xp, self.evaluation.tolerance
-        low, high = (nearest(xp, end, data_type) for end in (self.low, self.high))
+        ends = pair(xp, self.low, -self.high)
+        found = nearest(xp, ends, data_type)
         if data_type in tolerance.cut:
-            low, high = xp.fmin(low, self._cut(self.low, data_type)), xp.fmax(high, self._cut(self.high, data_type))
-        return Enclosure(self.evaluation, self.value, low, high, self.maybe_nan)
+            found = xp.fmin(found, self._cut(ends, data_type))
+        return Enclosure(self.evaluation, self.value, *ends_of(found), self.maybe_nan)
 
     def _cut(self, numbers: Array, data_type: DataType) -> Array:
         """Without the digits that a type does not have; the largest number in place of what is beyond it."""
@@ -1049,22 +1059,22 @@ def _corners(
     if one.low is one.high and other.low is other.high:
         return operation(xp, one.low, other.low)
     if not other.value.ndim and other.is_exact and 0.0 < abs(by := float(other.value)) < inf:
-        lows, highs = operation(xp, xp.stack([one.low, one.high]), other.value)
+        lows, highs = operation(xp, pair(xp, one.low, one.high), other.value)
         return (lows[0], highs[1]) if by > 0 else (lows[1], highs[0])
     rank = max(len(one.shape), len(other.shape))
     lows, highs = operation(xp, _ends(xp, one, rank)[:, None, ...], _ends(xp, other, rank)[None, ...])
-    corners = [(i, j) for i in range(lows.shape[0]) for j in range(lows.shape[1])]
-    low, high = _hull(xp, [lows[corner] for corner in corners], [highs[corner] for corner in corners])
-    is_wide = (one.low < one.high) | (other.low < other.high)
-    is_lost = xp.isnan(low) & is_wide & ~xp.isnan(one.low) & ~xp.isnan(other.low)
+    low, high = _hull(xp, *([corner for row in ends for corner in row] for ends in (lows, highs)))
+    is_lost = xp.isnan(low)
     if some(is_lost):  # 0 times anything, or anything by infinity: a zero, of either sign, but at the ends
+        is_wide = (one.low < one.high) | (other.low < other.high)
+        is_lost = is_lost & is_wide & ~xp.isnan(one.low) & ~xp.isnan(other.low)
         low, high = xp.where(is_lost, -0.0, low), xp.where(is_lost, 0.0, high)
     return low, high
 
 
 def _ends(xp: Any, of: Enclosure, rank: int) -> Array:
     """The ends along a new first axis, before as many dimensions as a rank says; one where they are the same."""
-    ends = of.low[None, ...] if of.low is of.high else xp.stack([of.low, of.high])
+    ends = of.low[None, ...] if of.low is of.high else pair(xp, of.low, of.high)
     missing = rank - len(of.shape)
     return xp.reshape(ends, (ends.shape[0], *(1,) * missing, *of.shape)) if missing else ends
 

@@ -74,6 +74,21 @@ def at_least(numbers: Array, least: float) -> Array:
     return np.maximum(numbers, least) if isinstance(numbers, np.ndarray) else numbers.clip(least, None)
 
 
+def replaced(xp: Any, mask: Array, value: float, numbers: Array) -> Array:
+    """The numbers with a value in place of some; as they are where that is nowhere, as it mostly is."""
+    return xp.where(mask, value, numbers) if some(mask) else numbers
+
+
+def pair(xp: Any, one: Array, other: Array) -> Array:
+    """Two arrays along a new first axis; NumPy's stack takes five times as long over small ones."""
+    return np.array([one, other]) if xp is np else xp.stack([one, other])
+
+
+def ends_of(ends: Array) -> tuple[Array, Array]:
+    """The least numbers and the greatest of a `pair`, in which these have the other sign."""
+    return ends[0], -ends[1]
+
+
 class Format(NamedTuple):
     """A floating-point type: its last place as a part of a number, its least number above 0, the least and the largest
     that are normal, and the power of two that comes after."""
