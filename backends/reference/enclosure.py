@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from math import frexp, inf, prod
-from operator import add
+from operator import add, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from dml_conformance.backends.reference.floats import (
     UNIT,
     Array,
     at_least,
+    at_most,
     ends_of,
     every,
     is_short,
@@ -261,7 +262,7 @@ class Evaluation:
         low, high = low - radius, high + radius
         # Without negative terms the sum is not negative either; infinite ones are in no part.
         low = xp.where((parts[1] == 0) & (low > -inf), at_least(low, 0.0), low)
-        high = xp.where((parts[0] == 0) & (high < inf), high.clip(None, 0.0), high)
+        high = xp.where((parts[0] == 0) & (high < inf), at_most(high, 0.0), high)
         low, high = self._with_zero(xp, low, high, self.data_type)
         above, below = ((part >= of.largest) & ~xp.isnan(low) for part in parts)
         if some(above | below):
@@ -809,7 +810,7 @@ def either(*choices: Enclosure) -> Enclosure:
     """The hull of what implementations may choose from; the value is that of the first."""
     xp = choices[0].xp
     low, high = _hull(xp, [of.low for of in choices], [of.high for of in choices])
-    nan = reduce(lambda a, b: a | b, [of.nan for of in choices])
+    nan = reduce(or_, [of.nan for of in choices])
     maybe_nan = nan if some(nan) else None
     value = choices[0].value
     if len({id(of.low) for of in choices} | {id(of.high) for of in choices}) == 1:
@@ -1100,8 +1101,8 @@ def _bits(numbers: Array) -> Array:
 
 def zeros(xp: Any, low: Array, high: Array, lows: Sequence[Array], highs: Sequence[Array]) -> tuple[Array, Array]:
     """The ends of enclosures, with zeros of both signs where they come of zeros of both."""
-    for part in lows if some(low == 0) else ():
-        low = xp.where((low == 0) & (part == 0) & xp.signbit(part), -0.0, low)
-    for part in highs if some(high == 0) else ():
-        high = xp.where((high == 0) & (part == 0) & ~xp.signbit(part), 0.0, high)
+    if some(is_zero := low == 0):
+        low = replaced(xp, is_zero & reduce(or_, ((part == 0) & xp.signbit(part) for part in lows)), -0.0, low)
+    if some(is_zero := high == 0):
+        high = replaced(xp, is_zero & reduce(or_, ((part == 0) & ~xp.signbit(part) for part in highs)), 0.0, high)
     return low, high

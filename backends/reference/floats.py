@@ -74,6 +74,11 @@ def at_least(numbers: Array, least: float) -> Array:
     return np.maximum(numbers, least) if isinstance(numbers, np.ndarray) else numbers.clip(least, None)
 
 
+def at_most(numbers: Array, most: float) -> Array:
+    """The numbers, or a lesser one."""
+    return np.minimum(numbers, most) if isinstance(numbers, np.ndarray) else numbers.clip(None, most)
+
+
 def replaced(xp: Any, mask: Array, value: float, numbers: Array) -> Array:
     """The numbers with a value in place of some; as they are where that is nowhere, as it mostly is."""
     return xp.where(mask, value, numbers) if some(mask) else numbers
@@ -109,16 +114,13 @@ def _format(data_type: DataType) -> Format:
 FORMATS = {data_type: _format(data_type) for data_type in (DataType.FLOAT16, DataType.FLOAT32)}
 
 
-@quiet
 def spacing(xp: Any, numbers: Array, data_type: DataType) -> Array:
     """A unit in the last place of a type at each number, that of the largest one beyond it."""
     of = FORMATS[data_type]
     powers = (numbers.view(xp.int64) & EXPONENT).view(xp.float64)
-    units, most = at_least(powers * of.epsilon, of.subnormal), of.beyond * of.epsilon / 2
-    return np.minimum(units, most) if xp is np else units.clip(None, most)
+    return at_most(at_least(powers * of.epsilon, of.subnormal), of.beyond * of.epsilon / 2)
 
 
-@quiet
 def nearest(xp: Any, numbers: Array, data_type: DataType) -> Array:
     """The nearest numbers of a type, infinite beyond the largest one."""
     found = narrow(xp, numbers, data_type)

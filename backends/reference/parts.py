@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dml_conformance.backends.reference.enclosure import Enclosure
+from dml_conformance.backends.reference.floats import quiet
 from dml_conformance.backends.reference.formula import Formula
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.spec.accuracy import Tolerance
@@ -195,6 +196,7 @@ def expected_of_memory(
     return found.each(lambda part: as_strided(part, shape, [stride * part.strides[0] for stride in strides]))
 
 
+@quiet  # at once what its functions would each have to say
 def as_expectation(found: Any, desc: OperatorDesc, tensor: TensorDesc, tolerance: Tolerance) -> Expectation:
     """What an operator's function returned for an output, under the bounds of a tolerance.
 
