@@ -304,7 +304,7 @@ class Enclosure:
     """
 
     __array_ufunc__ = None  # an array of NumPy's on the left leaves the operation to the enclosure
-    __slots__ = ("evaluation", "high", "low", "maybe_nan", "value")
+    __slots__ = ("_reciprocal", "evaluation", "high", "low", "maybe_nan", "value")
 
     def __init__(
         self,
@@ -319,6 +319,7 @@ class Enclosure:
         self.low = value if low is None else low
         self.high = self.low if high is None else high
         self.maybe_nan = maybe_nan
+        self._reciprocal: Enclosure | None = None
 
     @property
     def xp(self) -> Any:
@@ -368,7 +369,7 @@ class Enclosure:
         if isinstance(other, Enclosure):
             return other
         xp = self.xp
-        return Enclosure(self.evaluation, xp.full((), float(other), dtype=xp.float64, device=device(self.value)))
+        return Enclosure(self.evaluation, xp.asarray(float(other), dtype=xp.float64, device=device(self.value)))
 
     # --- arithmetic ---
 
@@ -395,7 +396,8 @@ class Enclosure:
             rank = max(len(self.shape), len(other.shape))
             lows, highs = _sum(xp, _ends(xp, self, rank), _ends(xp, other, rank))
             low, high = lows[0], highs[1]
-        if not (self._is_finite() and other._is_finite()):
+        is_finite = every(xp.isfinite(low)) and (low is high or every(xp.isfinite(high)))
+        if not (is_finite or (self._is_finite() and other._is_finite())):
             # Opposite infinities; where one operand may be finite instead, the other one is the result.
             low, high = (low, high) if low is high else (xp.fmin(low, high), xp.fmax(low, high))
             opposite = ((self.high == inf) & (other.low == -inf)) | ((self.low == -inf) & (other.high == inf))
@@ -481,13 +483,16 @@ class Enclosure:
 
     @quiet
     def reciprocal(self) -> Enclosure:
-        """1 / x, by a reciprocal of its own and not by a division."""
+        """1 / x, by a reciprocal of its own and not by a division; computed once."""
+        if self._reciprocal is not None:
+            return self._reciprocal
         xp, one = self.xp, self.operand(1.0)
         low, high = _corners(xp, _quotient, one, self)
         if self.low is not self.high:
             spans = self._has_both_signs()
             low, high = xp.where(spans, -inf, low), xp.where(spans, inf, high)
-        return one._result("reciprocal", lambda a, b: a / b, self, low, high, self.maybe_nan)
+        self._reciprocal = one._result("reciprocal", lambda a, b: a / b, self, low, high, self.maybe_nan)
+        return self._reciprocal
 
     def _is_finite(self) -> bool:
         xp = self.xp
