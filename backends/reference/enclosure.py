@@ -41,6 +41,7 @@ from dml_conformance.backends.reference.floats import (
     replaced,
     some,
     spacing,
+    type_name,
 )
 from dml_conformance.backends.reference.layout import UNSIGNED
 from dml_conformance.backends.reference.sums import Axes, Losses
@@ -101,7 +102,7 @@ class Evaluation:
         is_nan = xp.isnan(wide)
         if some(is_nan):
             wide = xp.where(is_nan, xp.nan, wide)  # of signaling ones maxima of numbers are now these, now NaN
-        name = str(numbers.dtype).rpartition(".")[2].upper()
+        name = type_name(numbers.dtype)
         if name not in ("FLOAT32", "FLOAT16"):
             if name not in ("INT64", "UINT64") or not some(abs(wide) >= 2.0**53):
                 return Enclosure(self, wide)
@@ -178,7 +179,7 @@ class Evaluation:
         else:
             ends = pair(xp, low, -high)
             known = None if exact is None else pair(xp, exact, -exact)
-            ends = self._below(xp, ends, -xp.flip(ends, axis=0), bound, known)
+            ends = self._below(xp, ends, pair(xp, high, -low), bound, known)
         return replaced(xp, ends <= -bound.overflow * FORMATS[self.data_type].beyond, -inf, ends)
 
     def _below(self, xp: Any, low: Array, high: Array, bound: Bound, exact: Array | None) -> Array:
@@ -521,7 +522,7 @@ class Enclosure:
             return self
 
         def along(part: Array) -> Array:
-            return xp.sum(part, axis=axes, keepdims=True)
+            return part.sum(axis=axes, keepdims=True)
 
         def losses(low: Array, high: Array, _: Array, data_type: DataType) -> Losses:
             are_few = self.evaluation.are_few(count)
@@ -582,7 +583,7 @@ class Enclosure:
         # Where all terms are multiples of a unit of the largest sum, all partial sums are numbers of the type.
         largest = xp.max(positive + negative, axis=axes, keepdims=True)
         unit = spacing(xp, largest, data_type)
-        is_exact = ~any_((self.low != self.high) | (xp.round(self.low / unit) * unit != self.low))
+        is_exact = ~any_((self.low != self.high) | ((self.low / unit).round() * unit != self.low))
         is_exact = is_exact & (largest <= FORMATS[data_type].largest)
         if tolerance.subnormals[data_type] is not Subnormals.KEPT:
             is_exact = is_exact & ((unit >= FORMATS[data_type].normal) | (largest == 0))
@@ -653,8 +654,8 @@ class Enclosure:
         """Whether all along an axis, which stays, of size 1, are whole numbers."""
         xp, value = self.xp, self.value
         first = value[..., :16] if axis == -1 else value[..., :16, :]  # of reals they tell already that none are
-        found = xp.all(first == xp.round(first), axis=axis, keepdims=True)
-        return xp.all(value == xp.round(value), axis=axis, keepdims=True) if some(found) else found
+        found = xp.all(first == first.round(), axis=axis, keepdims=True)
+        return xp.all(value == value.round(), axis=axis, keepdims=True) if some(found) else found
 
     def _most(self) -> Array:
         """How far from 0 the elements may be, and from their values besides."""
@@ -977,7 +978,7 @@ def product_of(factors: Factors, term: Enclosure | None = None, stored: DataType
     elif whole is not None:
         whole = whole & (magnitudes <= 2.0 / FORMATS[data_type].epsilon)
         if term is not None:
-            whole = whole & (term.value == xp.round(term.value))
+            whole = whole & (term.value == term.value.round())
     parts = tuple(at_least((magnitudes + way * value) / 2, 0.0) + radius for way in (1.0, -1.0))
     losses = None
     if data_type is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from threading import local
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -23,6 +23,12 @@ OUTWARD = 1.0 + 2.0**-28  # what an error is multiplied by: more than FLOAT64 lo
 LEAST = 2.0**-1074  # of FLOAT64's numbers above 0
 EXPONENT = 0x7FF0000000000000  # of FLOAT64's bits
 MANY = 2**12  # numbers, of which it is worth the while to prepare a conversion
+
+
+@cache
+def type_name(dtype: Any) -> str:
+    """`FLOAT32`; of a type of NumPy's, which takes as long as ten sums to say so, or of torch's."""
+    return str(dtype).rpartition(".")[2].upper()
 
 
 def namespace(array: Array) -> Any:

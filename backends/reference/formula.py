@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either
-from dml_conformance.backends.reference.floats import FORMATS, Array, P, namespace, nearest, quiet
+from dml_conformance.backends.reference.floats import FORMATS, Array, P, namespace, nearest, quiet, type_name
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED
 from dml_conformance.spec.accuracy import Subnormals, Tolerance
 from dml_conformance.spec.datatypes import DataType
@@ -95,7 +95,7 @@ class Formula(NamedTuple):
             left_out = (found.value != 0) & (abs(found.value) < 2 * FORMATS[self.data_type].normal)
         for argument in (of for of in self.arguments if self.is_element_wise and tuple(of.shape) == found.shape):
             for of in may_be_zero:
-                if str(argument.dtype).endswith(of.name.lower()):
+                if type_name(argument.dtype) == of.name:
                     is_tiny = (argument != 0) & (abs(argument) < FORMATS[of].normal)
                     left_out = is_tiny if left_out is None else left_out | is_tiny
         if reach < inf:

@@ -64,13 +64,11 @@ def of_terms(
     lesser = sizes_of_terms[..., :-1] * max(1.0, log2(count))
     losses = xp.minimum(half, lesser)
     cut = xp.where(is_signed, 2.0 * half, xp.minimum(2.0 * half, lesser))
-    cut, total = (xp.reshape(xp.sum(part, axis=-1), sizes) for part in (cut, losses))
+    cut, total = (xp.reshape(part.sum(axis=-1), sizes) for part in (cut, losses))
     if are_few:
         return Losses(cut, total)
-    root = xp.reshape(xp.sqrt(xp.sum(losses * losses, axis=-1)), sizes)
-    drift = _drift(
-        xp, value, xp.reshape(2.0 * half[..., -1], sizes), lambda part: xp.sum(part, axis=axes, keepdims=True)
-    )
+    root = xp.reshape(xp.sqrt((losses * losses).sum(axis=-1)), sizes)
+    drift = _drift(xp, value, xp.reshape(2.0 * half[..., -1], sizes), lambda part: part.sum(axis=axes, keepdims=True))
     return Losses(cut, total, root, drift)
 
 
@@ -102,7 +100,7 @@ class Sizes(NamedTuple):
         step = max(1, count // 64)
         along = slice(-start % step, None, step)
         some = sizes[..., along] if axis == -1 else sizes[..., along, :]
-        return cls(some, xp.sum(sizes, axis=axis, keepdims=True) / count)
+        return cls(some, sizes.sum(axis=axis, keepdims=True) / count)
 
     def habits(self, xp: Any, axis: int) -> tuple[Array, Array]:
         """Of each row, or column, whether a size other than 0 stands in it twice, and whether more than one in 16 are
@@ -138,7 +136,7 @@ def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) 
     has_negative = some(is_negative)
     for part in (1.0, 0.5, 0.25):
         quantum = part * unit
-        error = xp.round(terms / quantum)
+        error = (terms / quantum).round()
         error *= quantum
         error -= terms
         error = xp.where(xp.isfinite(error), error, 0.0)
