@@ -153,7 +153,7 @@ class Evaluation:
                     rounded = replaced(xp, (pair(xp, low, -high) >= 0) & (rounded < 0), 0.0, rounded)
                 low, high = ends_of(self._zeroed(xp, rounded, self.data_type))
         if primitive.least > -inf and low is not high:
-            low = xp.maximum(low, xp.full_like(low, primitive.least))
+            low = at_least(low, primitive.least)
         return Enclosure(self, value, low, high, maybe_nan)
 
     def _rounded(
@@ -349,9 +349,10 @@ class Enclosure:
         high = low if self.high is self.low else change(self.high)
         if self.maybe_nan is None:
             return Enclosure(self.evaluation, value, low, high)
-        # One for several elements is one for each, before they go different ways.
-        maybe_nan = change(self.xp.broadcast_to(self.maybe_nan, self.shape))
-        return Enclosure(self.evaluation, value, low, high, maybe_nan)
+        maybe_nan = self.maybe_nan
+        if maybe_nan.shape != self.value.shape:  # one for several elements is one for each, which go different ways
+            maybe_nan = self.xp.broadcast_to(maybe_nan, self.shape)
+        return Enclosure(self.evaluation, value, low, high, change(maybe_nan))
 
     def __getitem__(self, index: Any) -> Enclosure:
         return self.each(lambda part: part[index])
@@ -750,18 +751,17 @@ class Enclosure:
         values, least, most = (narrow(xp, part, data_type) for part in (self.value, self.low, self.high))
         infinity = xp.full_like(values, inf)
         least = xp.where(xp.astype(least, xp.float64) < self.low, xp.nextafter(least, infinity), least)
-        least = xp.where(self.low <= -of.beyond, -infinity, least)
+        least = replaced(xp, self.low <= -of.beyond, -inf, least)
         most = xp.where(xp.astype(most, xp.float64) > self.high, xp.nextafter(most, -infinity), most)
-        most = xp.where(self.high >= of.beyond, infinity, most)
+        most = replaced(xp, self.high >= of.beyond, inf, most)
         if data_type in self.evaluation.tolerance.cut:
-            largest, is_beyond = xp.full_like(values, of.largest), xp.isfinite(self.value)
-            least = xp.where(is_beyond & (least == inf), largest, least)
-            most = xp.where(is_beyond & (most == -inf), -largest, most)
-        is_none, one = xp.isnan(self.low), xp.ones_like(values)
-        least, most = (
-            xp.where(is_none, way, end) for way, end in ((one, xp.fmin(least, values)), (-one, xp.fmax(most, values)))
-        )
-        return xp.where(xp.isnan(values), xp.full_like(values, xp.nan), values), least, most
+            is_beyond = xp.isfinite(self.value)
+            least = replaced(xp, is_beyond & (least == inf), of.largest, least)
+            most = replaced(xp, is_beyond & (most == -inf), -of.largest, most)
+        is_none = xp.isnan(self.low)
+        least = replaced(xp, is_none, 1.0, xp.fmin(least, values))
+        most = replaced(xp, is_none, -1.0, xp.fmax(most, values))
+        return replaced(xp, xp.isnan(values), xp.nan, values), least, most
 
     def expectation(self, data_type: DataType) -> Expectation:
         """What is right of an output of a type, which holds these numbers rounded or cut: on the host."""

@@ -8,6 +8,7 @@ arrays of bit patterns, and returns the outputs by slot, as arrays or as expecta
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from types import ModuleType
 
 from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits, as_numbers, bits
@@ -17,6 +18,7 @@ from dml_conformance.spec.registry import families
 __all__ = ["Arrays", "Compute", "as_bits", "as_numbers", "bits", "compute_of", "cut_of"]
 
 
+@cache
 def _family(operator: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{families()[operator]}")
 
