@@ -57,7 +57,7 @@ class DataType(IntEnum):
 
     @property
     def is_float(self) -> bool:
-        return self.name.startswith("FLOAT")
+        return self in FLOATING_POINT
 
     @property
     def is_signed_integer(self) -> bool:
@@ -81,6 +81,8 @@ ELEMENT_SIZE = {
     DataType.INT4: 1,
 }
 UNPACKED = {DataType.UINT4: DataType.UINT8, DataType.INT4: DataType.INT8}
+
+FLOATING_POINT = frozenset({DataType.FLOAT32, DataType.FLOAT16, DataType.FLOAT64})
 
 # The page of DML_TENSOR_DATA_TYPE puts the first of two 4-bit elements into the low half of a byte.
 ELEMENT_BITS = {kind: 8 * size for kind, size in ELEMENT_SIZE.items()} | dict.fromkeys(UNPACKED, 4)

@@ -94,6 +94,11 @@ class Expectation(NamedTuple):
     within: Within | None = None
 
     @property
+    def is_exact(self) -> bool:
+        """Whether all elements are."""
+        return self.one_of is None and self.free is None and self.within is None
+
+    @property
     def intervals(self) -> Mask | None:
         """True where an interval is right; None for nowhere."""
         if self.within is None:
@@ -126,7 +131,7 @@ class Expectation(NamedTuple):
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
         """The boxes that it is compared by, of consecutive elements, and what is right of each."""
         if self.values.size <= PART_ELEMENTS:
-            yield tuple(slice(0, size) for size in self.values.shape), self
+            yield tuple([slice(0, size) for size in self.values.shape]), self
             return
         for box in boxes(self.values.shape, PART_ELEMENTS):
             yield box, self.cut(box)

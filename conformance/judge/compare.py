@@ -62,7 +62,7 @@ def compare(
         allowed: where one of several values is right, these.
         start: coordinates of the first element, where these are part of an output; () = they are all of it.
     """
-    if expected.open is None and actual.tobytes() == expected.values.tobytes():
+    if expected.is_exact and actual.tobytes() == expected.values.tobytes():
         return EQUAL
     wrong = ~right(actual, expected, data_type, allowed)
     count = int(np.count_nonzero(wrong))
@@ -95,8 +95,9 @@ def right(actual: Bits, expected: Expectation, data_type: DataType, allowed: Bit
     if expected.one_of is not None:
         assert allowed is not None
         found[expected.one_of] = np.isin(actual[expected.one_of], allowed)
-    if expected.within is not None and (where := expected.intervals) is not None:
-        found = np.where(where, expected.within.holds(actual, data_type), found)
+    if expected.within is not None:
+        where, inside = expected.within.where, expected.within.holds(actual, data_type)
+        found = inside if where is None else np.where(where, inside, found)
     if expected.free is not None:
         found |= expected.free
     return found

@@ -308,8 +308,8 @@ class UnwrittenElements:
         elements = memory.elements
         untouched = np.zeros(elements.shape, np.bool_)
         for box, part in expected.parts():
-            if part.open is not None:
-                untouched[box] = part.open & (elements[box] == memory.poison[box])
+            if (is_open := part.open) is not None:
+                untouched[box] = is_open & (elements[box] == memory.poison[box])
             if part.free is not None:
                 untouched[box] &= ~part.free
         self._left[key] = untouched & self._left.get(key, untouched)
@@ -437,9 +437,11 @@ def make_wrong(
         allowed: see `allowed_elements`.
         last: what they were in the execution before; None where that is not known.
     """
-    if expected.open is None:
+    drawn = expected.open
+    if drawn is None:
         return
-    drawn = expected.open if expected.free is None else expected.open & ~expected.free
+    if expected.free is not None:
+        drawn = drawn & ~expected.free
     if expected.one_of is not None and _has_every_value(allowed):
         drawn = drawn & ~expected.one_of
     if not drawn.any():
