@@ -398,6 +398,7 @@ class Summary(Consumer):
         self.layer_timings: dict[str, Throughput] = {}
         self.digests = Digests()
         self._test_samples = 0
+        self._sums: dict[tuple[str, ...], tuple[int, dict[tuple[str, ...], Test]]] = {}  # by traits, of so many records
 
     @property
     def campaign(self) -> Campaign:
@@ -558,10 +559,12 @@ class Summary(Consumer):
 
     def sums(self, *traits: str) -> dict[tuple[str, ...], Test]:
         """The tests added up by some of operator, level, phase and rule, in the order in which they came up."""
-        places = [_TEST_TRAITS.index(trait) for trait in traits]
-        found: dict[tuple[str, ...], Test] = {}
-        for key, test in self.tests.items():
-            found.setdefault(tuple(key[place] for place in places), Test()).add(test)
+        total, found = self._sums.get(traits, (0, dict[tuple[str, ...], Test]()))
+        if total != self.total:  # every view asks for them, and some of them again and again
+            places, found = [_TEST_TRAITS.index(trait) for trait in traits], {}
+            for key, test in self.tests.items():
+                found.setdefault(tuple(key[place] for place in places), Test()).add(test)
+            self._sums[traits] = self.total, found
         return found
 
     def reported_tests(self) -> dict[tuple[str, str], dict[str, Test]]:
