@@ -12,7 +12,7 @@ import base64
 import struct
 import zlib
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -138,7 +138,7 @@ def embed(
         + bytes.fromhex(digits)
     )
     spare = budget - len(listed) - len(order) // 6 - 1024  # the flags at their worst, and what stands around it all
-    whole, blocks = _fitting(_Texts(campaigns, rows), order, spare) if spare > 0 else (set[int](), list[str]())
+    whole, blocks = _fitting(_texts(campaigns, rows), order, spare) if spare > 0 else (set[int](), list[str]())
     flags = np.packbits(np.array([n in whole for n in order], np.bool_), bitorder="little").tobytes()
     carried = replace(
         all_of(summaries),
@@ -210,41 +210,26 @@ def _head(summaries: Sequence[Summary], columns: Sequence[_Column], rows: int, t
     return struct.pack("<I", len(text)) + text
 
 
-class _Texts:
-    """The cases of rows as JSON, read from the results when they are asked for.
+def _texts(campaigns: Mapping[str, Path], rows: Sequence[_Row]) -> dict[int, bytes]:
+    """The cases of rows as JSON, by row, but for those that are too long for a page.
 
     Of cases with many differences all are told only as long as there is room for such cases.
-
-    Attributes:
-        lengths: bytes of each row's case; 0 of those that are too long for a page.
     """
-
-    def __init__(self, campaigns: Mapping[str, Path], rows: Sequence[_Row]) -> None:
-        self._campaigns, self._rows = campaigns, rows
-        self._in_brief: set[int] = set()
-        self.lengths = [0] * len(rows)
-        in_full = 0
-        for n, record in self._read(range(len(rows))):
-            length = len(_text(record))
-            if len(record.differences) > FEW_DIFFERENCES:
-                if in_full < MAX_TOLD_IN_FULL and length <= MAX_CASE:
-                    in_full += length
-                else:
-                    self._in_brief.add(n)
-                    length = len(_text(record.in_brief()))
-            self.lengths[n] = length if length <= MAX_CASE else 0
-
-    def of(self, wanted: Iterable[int]) -> dict[int, bytes]:
-        """Those of some rows, by row."""
-        return {n: _text(record.in_brief() if n in self._in_brief else record) for n, record in self._read(wanted)}
-
-    def _read(self, wanted: Iterable[int]) -> Iterator[tuple[int, Record]]:
-        by_campaign = grouped(wanted, lambda n: self._rows[n].campaign)
-        for label, of_campaign in by_campaign.items():
-            numbers = {self._rows[n].case.number: n for n in of_campaign}
-            with Store(self._campaigns[label]) as store:
-                for number, record in store.numbered(numbers):
-                    yield numbers[number], record
+    texts: dict[int, bytes] = {}
+    in_full = 0
+    for label, of_campaign in grouped(range(len(rows)), lambda n: rows[n].campaign).items():
+        numbers = {rows[n].case.number: n for n in of_campaign}
+        with Store(campaigns[label]) as store:
+            for number, record in store.numbered(numbers):
+                text = _text(record)
+                if len(record.differences) > FEW_DIFFERENCES:
+                    if in_full < MAX_TOLD_IN_FULL and len(text) <= MAX_CASE:
+                        in_full += len(text)
+                    else:
+                        text = _text(record.in_brief())
+                if len(text) <= MAX_CASE:
+                    texts[numbers[number]] = text
+    return texts
 
 
 def _text(record: Record) -> bytes:
@@ -261,23 +246,22 @@ def _text(record: Record) -> bytes:
     return case + b"\t" + outcome  # a tab within JSON is written \t
 
 
-def _fitting(texts: _Texts, order: Sequence[int], budget: int) -> tuple[set[int], list[str]]:
+def _fitting(texts: Mapping[int, bytes], order: Sequence[int], budget: int) -> tuple[set[int], list[str]]:
     """Which rows have their case whole, as many of the most wanted as fit, and these cases in blocks, in order."""
-    placed = [n for n in order if texts.lengths[n]]
+    placed = [n for n in order if n in texts]
+    lengths = [len(texts.get(n, b"")) for n in range(len(order))]
     fits: tuple[set[int], list[str]] = set(), []
     if not placed:
         return fits
     trials = [placed[at : at + BLOCK] for at in range(0, len(placed), max(BLOCK, len(placed) // _TRIAL_BLOCKS))]
-    tried = texts.of(n for trial in trials for n in trial)
-    characters_per_byte = sum(len(_block(tried, trial)) for trial in trials) / sum(map(len, tried.values()))
+    tried = sum(lengths[n] for trial in trials for n in trial)
+    characters_per_byte = sum(len(_block(texts, trial)) for trial in trials) / tried
     most = budget / characters_per_byte  # bytes of texts that are tried
-    held: dict[int, bytes] = {}
     while True:
-        sums = accumulate(texts.lengths)  # of the most wanted ones up to a row
-        whole = {n for n, size in enumerate(sums) if size <= most and texts.lengths[n]}
-        held |= texts.of(whole - held.keys())
+        sums = accumulate(lengths)  # of the most wanted ones up to a row
+        whole = {n for n, size in enumerate(sums) if size <= most and n in texts}
         chosen = [n for n in placed if n in whole]
-        blocks = [_block(held, chosen[at : at + BLOCK]) for at in range(0, len(chosen), BLOCK)]
+        blocks = [_block(texts, chosen[at : at + BLOCK]) for at in range(0, len(chosen), BLOCK)]
         taken = sum(len(block) + 1 for block in blocks)
         if taken <= budget:
             is_full = not blocks or taken > _NEARLY_FULL * budget or len(whole) == len(placed)
@@ -286,7 +270,7 @@ def _fitting(texts: _Texts, order: Sequence[int], budget: int) -> tuple[set[int]
             fits = whole, blocks  # and one more attempt, with more of them
         elif fits[1]:
             return fits
-        most = min(most, sum(texts.lengths)) * 0.97 * budget / taken
+        most = min(most, sum(lengths)) * 0.97 * budget / taken
 
 
 def _block(texts: Mapping[int, bytes], rows: Sequence[int]) -> str:

@@ -78,13 +78,16 @@ CREATE TABLE mark (
 );
 """
 
-# `changed`, `differing`, `wanted` are functions that `Store` makes of what it is asked for.
+# `differing` is a function that `Store` makes of what it is asked for. What is numbered to find the first of each kind
+# are rows of few columns, which sort fast.
 _RANKED = f"""
 SELECT id, digest, differs, is_wanted, is_first, {", ".join(TRAITS)}, rank FROM (
-    SELECT id, digest, {", ".join(TRAITS)}, rank,
-        changed(lower(hex(digest))) AS is_changed, wanted(lower(hex(digest))) AS is_wanted,
+    SELECT id, digest, {", ".join(TRAITS)}, rank, {{changed}} AS is_changed, {{wanted}} AS is_wanted,
         verdict IN (SELECT id FROM label WHERE differing(text)) AS differs,
-        row_number() OVER (PARTITION BY operator, level, rule, verdict ORDER BY id) <= ? AS is_first
+        id IN (SELECT id FROM (
+            SELECT id, row_number() OVER (PARTITION BY operator, level, rule, verdict ORDER BY id) AS place
+            FROM {{records}}
+        ) WHERE place <= ?) AS is_first
     FROM {{records}}
 ) ORDER BY is_changed DESC, differs DESC, is_wanted DESC, is_first DESC, substr(digest, 1, 8), id LIMIT ?
 """  # noqa: S608 - constants only
@@ -562,12 +565,11 @@ class Store(DatabaseReader):
             digits: that these beginnings have.
         """
         self._define("differing", frozenset(differing))
-        self._define("changed", wanted[0], digits)
-        self._define("wanted", wanted[1], digits)
+        changed, is_wanted = self._begins("changed", wanted[0], digits), self._begins("wanted", wanted[1], digits)
         with self._using():
             labels = self._label_texts()
             known: dict[tuple[Any, ...], tuple[Any, ...]] = {}  # of cases that are alike, which are many, once
-            query = _RANKED.format(records=self._form.records)
+            query = _RANKED.format(records=self._form.records, changed=changed, wanted=is_wanted)
             for number, digest, differs, is_wanted, is_first, *traits in self._connection.execute(query, (first, most)):
                 values = {trait: labels[label] for trait, label in zip(TRAITS, traits, strict=False)}
                 values |= {"verdict": Verdict(values["verdict"]), "rank": traits[-1]}
@@ -576,9 +578,14 @@ class Store(DatabaseReader):
                 key = digest.hex()[:_KEY_DIGITS]
                 yield RankedCase(number, key, bool(differs), bool(is_wanted), bool(is_first), about)
 
-    def _define(self, name: str, values: Collection[Any], digits: int | None = None) -> None:
-        """Let statements ask whether a value, or the beginning of a digest, is one of these."""
-        self._connection.create_function(name, 1, lambda value: value[:digits] in values if digits else value in values)
+    def _define(self, name: str, values: Collection[Any]) -> None:
+        """Let statements ask whether a value is one of these."""
+        self._connection.create_function(name, 1, lambda value: value in values)
+
+    def _begins(self, name: str, beginnings: Collection[str], digits: int) -> str:
+        """Let statements ask whether a digest begins with one of these; returns the question."""
+        self._connection.create_function(name, 1, lambda digest: digest[:digits] in beginnings)
+        return f"{name}(lower(hex(digest)))" if beginnings else "0"
 
     def _selected(self, condition: str, parameters: list[Any]) -> Iterator[tuple[int, Record]]:
         with self._using():
