@@ -93,8 +93,9 @@ def _make(operator: str, level: Level, rule: str, name: str, chooser: Chooser) -
 
 
 def _case(spec: OperatorSpec, level: Level, ctx: Context, name: str) -> Case:
+    """A case of what a builder makes, which is valid."""
     desc = builder(spec.name).build(ctx)
-    return Case.of(desc, level, recipes(ctx.chooser, desc), rule=f"{spec.name}.values", origin=name)
+    return Case(desc, level, recipes(ctx.chooser, desc), f"{spec.name}.values", Outcome.ACCEPT, (), name)
 
 
 def _at(spec: OperatorSpec, level: Level, name: str) -> Context:
@@ -113,7 +114,8 @@ def _types(spec: OperatorSpec, level: Level) -> Iterator[Case]:
             ctx = _at(spec, level, name).but(layout="packed", spread=True)
             for group, data_type in zip(pair, types, strict=True):
                 ctx = ctx.of_types(group, (data_type,))
-            yield _case(spec, level, ctx, name)
+            case = _case(spec, level, ctx, name)  # not every combination is valid
+            yield Case.of(case.desc, level, case.data, rule=case.rule, origin=name)
 
 
 def _dimension_counts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
@@ -128,10 +130,12 @@ def _dimension_counts(spec: OperatorSpec, level: Level) -> Iterator[Case]:
             ctx = _at(spec, level, name).of_rank(rank, rank).but(layout="packed", **changes)
             return _case(spec, level, ctx, name)
 
-        yield from (plain(f"{name}/{n}") for n in range(4))
+        several = [plain(f"{name}/{n}") for n in range(4)]
+        yield from several
         for data_type in _at(spec, level, "").data_types:
             yield plain(f"{name}/{data_type.name}", data_types=(data_type,))
-        tries = (plain(f"{name}/reversed/{n}") for n in range(SHAPES_TRIED))
+        most = SHAPES_TRIED if len(_output(several[0]).tensor.sizes) > 1 else 0
+        tries = (plain(f"{name}/reversed/{n}") for n in range(most))
         case = next((made for made in tries if has_strides_of_kind("permuted", _output(made).tensor.sizes)), None)
         if case is not None:
             output = _output(case)
@@ -370,8 +374,9 @@ def _edges(spec: OperatorSpec, level: Level) -> Iterator[Case]:
     ctx = _at(spec, level, f"{spec.name}/{level}/edges")
     edges = (*builder(spec.name).edges(ctx), *_ends(spec, level, ctx.but(layout="packed")))
     # The same with sizes of 1 besides: what is a dimension too many may be one that nothing stands in.
-    of_one = (ones for desc in edges for ones in _of_ones(spec, level, desc))
-    for n, desc in enumerate(dict.fromkeys((*edges, *of_one))):
+    of_one = dict.fromkeys(ones for desc in edges for ones in _of_ones(spec, desc))
+    valid = (ones for ones in of_one if decide(ones, level).outcome is Outcome.ACCEPT)
+    for n, desc in enumerate(dict.fromkeys((*edges, *valid))):
         # The ends of every axis, and bits that do not repeat: an index cut short would else find the same element.
         data = _filled(spec, desc, n, values.BOUNDARY)
         yield Case.of(desc, level, data, rule=f"{spec.name}.values", origin=f"{spec.name}/{level}/edges/{n}")
@@ -390,8 +395,8 @@ def _ends(spec: OperatorSpec, level: Level, ctx: Context) -> Iterator[OperatorDe
                 yield from (desc for desc in made if decide(desc, level).outcome is Outcome.ACCEPT)
 
 
-def _of_ones(spec: OperatorSpec, level: Level, desc: OperatorDesc) -> Iterator[OperatorDesc]:
-    """Those of its kin that are valid: all sizes 1, tuples kept or not, or one 2 at a place that an attribute names."""
+def _of_ones(spec: OperatorSpec, desc: OperatorDesc) -> Iterator[OperatorDesc]:
+    """Its kin, valid or not: all sizes 1, tuples kept or not, or one 2 at a place that an attribute names."""
     named = [getattr(desc, field.attribute) for field in spec.fields if field.kind is UINT]
     kin = [of_ones(desc), of_ones(desc, tuples=True), *(of_ones(desc, wide=place) for place in named)]
-    yield from (other for other in kin if other is not None and decide(other, level).outcome is Outcome.ACCEPT)
+    yield from (other for other in kin if other is not None)
