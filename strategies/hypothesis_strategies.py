@@ -74,12 +74,9 @@ def _level(level: Level | str) -> Level:
     return level if isinstance(level, Level) else Level.parse(level)
 
 
-def _driven(make: Callable[[Chooser], Any]) -> st.SearchStrategy[Any]:
-    @st.composite
-    def strategy(draw: Draw) -> Any:
-        try:
-            return make(HypothesisChooser(draw))
-        except Impossible:
-            reject()
-
-    return strategy()
+@st.composite
+def _driven(draw: Draw, make: Callable[[Chooser], Any]) -> Any:
+    try:
+        return make(HypothesisChooser(draw))
+    except Impossible:
+        reject()
