@@ -531,9 +531,9 @@ def _unlike(
     """A breach for each group whose tensors have more than one value."""
     found = []
     for fields in groups:
-        of_group = [(slot.name, value(slot.tensor)) for slot in slots(desc) if slot.field in fields]
-        if len({one for _, one in of_group}) > 1:
-            found.append(Breach("", ", ".join(say(*one) for one in of_group)))
+        of_group = [slot for slot in slots(desc) if slot.field in fields]
+        if len({value(slot.tensor) for slot in of_group}) > 1:
+            found.append(Breach("", ", ".join(say(slot.name, value(slot.tensor)) for slot in of_group)))
     return found
 
 
@@ -554,9 +554,13 @@ def given(*tensors: str, **stated: Any) -> Constraint:
     def check(desc: OperatorDesc, level: Level) -> list[Breach]:
         found = []
         for name in tensors:
-            if value_of(desc, name) == ():
+            tensor = value_of(desc, name)
+            if tensor is None:
+                found.append(Breach(name, "null"))
+            elif tensor == ():
                 found.append(Breach(name, "empty"))
-            found += [Breach(where, "null") for where, tensor in entries_of(desc, (name,)) if tensor is None]
+            elif isinstance(tensor, tuple):
+                found += [Breach(f"{name}[{n}]", "null") for n, one in enumerate(tensor) if one is None]
         return found
 
     words = kebab(tensors[0]) if tensors else "", f"{in_words(tensors)} is given", f"give {in_words(tensors)}"

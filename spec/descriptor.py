@@ -40,7 +40,7 @@ class Role(StrEnum):
     ATTRIBUTE = "attribute"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is made once, and compared far too often to look at what it says
 class Field:
     """One member of the `DML_*_OPERATOR_DESC` structure.
 
@@ -111,11 +111,11 @@ class OperatorDesc(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _inputs(self) -> tuple[Slot, ...]:
-        return tuple(slot for slot in self._slots if slot.field.role is Role.INPUT)
+        return tuple([slot for slot in self._slots if not slot.field.is_output])
 
     @cached_property
     def _outputs(self) -> tuple[Slot, ...]:
-        return tuple(slot for slot in self._slots if slot.field.role is Role.OUTPUT)
+        return tuple([slot for slot in self._slots if slot.field.is_output])
 
 
 def _restored(operator: str, values: tuple[Any, ...]) -> OperatorDesc:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from dml_conformance.spec.accuracy import Tolerance
@@ -227,7 +227,7 @@ class OperatorSpec:
 
     def shapes(self, desc: OperatorDesc) -> Shapes | Misfit:
         """The sizes of every output slot that follow from a descriptor, or why none do; never raises."""
-        missing = next((field for field in desc.fields if _is_missing(desc, field)), None)
+        missing = next((field for field in self.tensor_fields if _is_missing(desc, field)), None)
         return self.shape(desc) if missing is None else Misfit(missing.name, "null")
 
     @cached_property
@@ -442,8 +442,10 @@ def _generic_rules(spec: OperatorSpec) -> tuple[Rule, ...]:
 def _table_rules(spec: OperatorSpec) -> tuple[Constraint, Constraint]:
     """The rules that the tables state: data types and dimension counts."""
 
+    table_at = cache(spec.table_at)
+
     def rows(desc: OperatorDesc, level: Level) -> list[tuple[Slot, Support]]:
-        table = spec.table_at(level, spec.variant(desc))
+        table = table_at(level, spec.variant(desc))
         return [] if table is None else [(slot, table[slot.field.name]) for slot in slots(desc)]
 
     def data_types(desc: OperatorDesc, level: Level) -> list[Breach] | None:
