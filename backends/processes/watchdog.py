@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dml_conformance.backends.processes.process import ServerProcess
 
-TICK = 0.05  # seconds
+TICK = 0.1  # seconds
 
 
 class Watchdog:
