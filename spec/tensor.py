@@ -140,6 +140,8 @@ def without_gaps(tensor: TensorDesc) -> TensorDesc:
 def _far_dimensions(tensor: TensorDesc) -> tuple[list[int], int]:
     """Along which dimensions a step leads over `FAR` bytes or more that have no element, the longest step first, and
     how many elements the other dimensions span. Elements that share bytes do not lie far apart."""
+    if tensor.total_tensor_size_in_bytes < FAR:
+        return [], tensor.element_count
     strides = tensor.effective_strides
     width = 0 if tensor.data_type.shares_bytes else tensor.data_type.size
     far, near, span = list[int](), 1, 1  # elements that are spanned by those near each other, and by all

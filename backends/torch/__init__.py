@@ -161,9 +161,8 @@ class _Torch:
             resources = self._resources(desc, inputs, outputs)
             found = how(self._prepare(desc, resources, inputs, outputs))
             resources.write_back(outputs.values())
-        tensors = (
-            slot.tensor for slot in slots(desc)
-        )  # whose elements may share memory; what is made of them does not
+        # Elements may share memory; what is made of them does not.
+        tensors = (slot.tensor for slot in slots(desc))
         if self._on_cuda and sum(each.element_count * each.data_type.bits for each in tensors) > 8 * MOST_RESERVED:
             del resources
             torch.cuda.empty_cache()

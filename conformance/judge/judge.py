@@ -175,10 +175,9 @@ class Pending(NamedTuple):
     @property
     def is_sampled(self) -> bool:
         """Whether of the outputs a sample is looked at, as bytes or elements, which may share memory, are too many."""
-        elements = max(
-            (slot.tensor.element_count for slot in slots(self.case.desc)) if self.needed > LARGE_BYTES else (0,)
+        return self.needed > SAMPLED or (
+            self.needed > LARGE_BYTES and any(slot.tensor.element_count > SAMPLED for slot in slots(self.case.desc))
         )
-        return max(self.needed, elements) > SAMPLED
 
     @property
     def rule_of_values(self) -> str:

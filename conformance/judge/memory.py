@@ -353,19 +353,19 @@ class CaseMemory:
         """
         stretches = {key: self._layout.stretches[key] for key in contents}
         given = [slot for slot in inputs(self._desc) if slot.key in contents]
-        looked_at = {slot.key: stretches[slot.key].looked_at(slot.tensor) for slot in given}
+        parts = {slot.key: stretches[slot.key].looked_at(slot.tensor) for slot in given}
         for begin, start, size, end in stretches.values():
             for guard in (slice(begin, start), slice(start + size - self._surplus, end)):
                 self._block[guard] = secret_bytes(guard.stop - guard.start)
         for key, content in contents.items():
-            for part in looked_at[key]:
-                start = stretches[key].start
+            start = stretches[key].start
+            for part in parts[key]:
                 first, last = max(part.start - start, 0), min(part.stop - start, content.size)
                 if first < last:
                     self._block[start + first : start + last] = content[first:last]
         found = {}
-        for key, parts in looked_at.items():
-            own = [self._block[part] for part in parts]
+        for key, of_input in parts.items():
+            own = [self._block[part] for part in of_input]
             found[key] = InputMemory(self.bindings[key], own, _contents(own))
         return found
 
