@@ -16,7 +16,7 @@ from dml_conformance.spec.datatypes import ELEMENT_BITS, DataType, TensorFlag, T
 MAX_ELEMENTS = 2**32 - 1
 UINT32_MAX = 2**32 - 1
 UINT64_MAX = 2**64 - 1
-FAR = 2**26  # bytes without an element, from which on what lies before and behind them is taken for itself
+FAR = 2**25  # bytes without an element, from which on what lies before and behind them is taken for itself
 
 
 class TensorDesc(msgspec.Struct, frozen=True):

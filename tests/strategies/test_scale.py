@@ -22,7 +22,7 @@ from dml_conformance.spec.case import Case
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.operator import slots
 from dml_conformance.spec.registry import operators
-from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.spec.tensor import TensorDesc, clusters
 from dml_conformance.spec.tensor_rules import BINDING
 from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.builders import is_sibling
@@ -104,6 +104,17 @@ def test_large_data_begin_again_where_results_are_rounded(operator: str, repeats
         for recipe in (case.data or {}).values()
     }
     assert periods == {ROUNDED_PERIOD if repeats else 0}
+
+
+@pytest.mark.parametrize("operator", ["ELEMENT_WISE_ABS", "GATHER", "SCATTER_ND", "NONZERO_COORDINATES"])
+def test_of_elements_4_gib_apart_the_gaps_are_none_of_a_case(operator: str) -> None:
+    """Also where a tensor has many steps of some 40 MiB."""
+    apart = [case for case in made(operator) if "/apart/32-bits/" in case.origin]
+    assert len(apart) == 2
+    for case in apart:
+        tensors = [slot.tensor for slot in slots(case.desc)]
+        assert sum(tensor.total_tensor_size_in_bytes for tensor in tensors) > 2**32
+        assert sum(part.stop - part.start for tensor in tensors for part in clusters(tensor)) < 2**20
 
 
 def test_beyond_32_bits_nothing_is_asked_for_twice_or_says_nothing() -> None:
