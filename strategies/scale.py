@@ -72,14 +72,21 @@ LEAST_REPEATED = 8 * ROUNDED_PERIOD  # elements of an output from which on that 
 SURPLUS = 9  # elements that an overlapping input has more or less than its indices have bytes for
 
 
-def scale_cases(operator: str, level: Level, reach: Reach) -> Iterator[Case]:
-    """All cases of scale of one operator at one level, in a fixed order; the same on every machine."""
+def scale_cases(operator: str, level: Level, reach: Reach, beyond: Reach | None = None) -> Iterator[Case]:
+    """All cases of scale of one operator at one level, in a fixed order; the same on every machine.
+
+    Args:
+        operator: its name.
+        level: of the cases.
+        reach: how far they go.
+        beyond: of this reach are those that are left out; None where none are.
+    """
     spec = operator_named(operator)
     if level < spec.introduced_in:
         return
     scale = _ScaleCases(spec, level, builder(operator))
-    groups = [scale.decided(), scale.overlapping()]
-    for bits in (bits for bits in Reach if bits <= reach):
+    groups = [] if beyond is not None else [scale.decided(), scale.overlapping()]
+    for bits in (bits for bits in Reach if bits <= reach and (beyond is None or bits > beyond)):
         if bits is Reach.BITS_16 or not is_sibling(operator):
             groups += [scale.long_axes(bits), scale.outputs(bits), scale.packed_inputs(bits), scale.far_bound(bits)]
         if bits is not Reach.BITS_32 or not is_sibling(operator):

@@ -95,7 +95,7 @@ class Engine:
     def stages(self) -> Iterator[Iterator[Work]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
         each whether it is wanted; which rules are known to be broken depends on the records of the stage before."""
-        yield chain(self._example_blocks(), self._boundary_makings(), self._network_blocks())
+        yield chain(self._example_blocks(), self._boundary_makings(), self.vast_makings(), self._network_blocks())
         yield chain(self._known(), self._unknown(), self._sweep_blocks())
 
     def wants(self, task: Work) -> bool:
@@ -145,9 +145,9 @@ class Engine:
         Raises:
             KeyError: the search, whose cases depend on the backend's answers.
         """
-        blocks: dict[Phase, Callable[[], Iterator[CaseBlock] | Iterator[CaseMaking]]] = {
+        blocks: dict[Phase, Callable[[], Iterator[CaseBlock | CaseMaking]]] = {
             Phase.EXAMPLES: self._example_blocks,
-            Phase.BOUNDARIES: self._boundary_makings,
+            Phase.BOUNDARIES: lambda: chain(self._boundary_makings(), self.vast_makings()),
             Phase.NETWORKS: self._network_blocks,
             Phase.SWEEP: self._sweep_blocks,
         }
@@ -191,13 +191,22 @@ class Engine:
 
     def _boundary_makings(self) -> Iterator[CaseMaking]:
         """Of each operator and epoch: the cases of its levels are made of the same ones, so by one process."""
-        reach = self.budget.reach_on(self.judge.capabilities)
+        reach = min(self.budget.reach_on(self.judge.capabilities), Reach.BITS_24)
         for plan in self.plans:
             for _, levels in groupby(plan.levels, operator_named(plan.operator).epoch_of):
                 asked = tuple(levels)
                 name = f"{Phase.BOUNDARIES}: {plan.operator} at {', '.join(map(str, asked))}"
                 make = partial(_boundaries, plan, asked, self.seed, reach)
                 yield CaseMaking(name, Phase.BOUNDARIES, plan.operator, make, BLOCK_CASES)
+
+    def vast_makings(self) -> Iterator[CaseMaking]:
+        """Of each operator, the boundary cases beyond 32 bits: the first to begin, as each takes long."""
+        if self.budget.reach_on(self.judge.capabilities) is not Reach.BITS_32:
+            return
+        for plan in self.plans:
+            name = f"{Phase.BOUNDARIES} beyond 32 bits: {plan.operator} at {plan.newest}"
+            make = partial(scale_cases, plan.operator, plan.newest, Reach.BITS_32, Reach.BITS_24)
+            yield CaseMaking(name, Phase.BOUNDARIES, plan.operator, make, BLOCK_CASES)
 
     def _network_blocks(self) -> Iterator[CaseBlock]:
         """The layers of the networks, each once."""

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from math import inf
 from queue import Empty, SimpleQueue
 
 from dml_conformance.backends.base import Capabilities
@@ -72,6 +73,11 @@ class Executor(ABC):
     def most_open(self) -> int:
         """How many tasks to have submitted that are not judged yet, so that nobody who judges waits for the next."""
 
+    @property
+    def most_ahead(self) -> int:
+        """Bytes of the tensors of the cases that are begun ahead of others at a time; 0 where none is."""
+        return 0
+
     @abstractmethod
     def submit(self, task: Work) -> Future[WorkOutcome]:
         """Have cases made, or a task judged.
@@ -90,7 +96,11 @@ class Executor(ABC):
         """End whatever was started."""
 
     def feed(
-        self, tasks: Iterable[Work], streams: Sequence[Consumer], wants: Callable[[Work], bool] = lambda _: True
+        self,
+        tasks: Iterable[Work],
+        streams: Sequence[Consumer],
+        wants: Callable[[Work], bool] = lambda _: True,
+        ahead: Iterable[CaseMaking] = (),
     ) -> None:
         """Judge tasks, and tell the stream of each backend: records in order, and a mark after each task.
 
@@ -99,6 +109,8 @@ class Executor(ABC):
             streams: of the backends.
             wants: whether a task is wanted, asked before it is submitted, and again when all records before it have
                 been told.
+            ahead: those of the tasks that are begun first, the largest of their cases before the others, as no other
+                has to wait for one that takes long then; so many at a time as `most_ahead` says.
 
         Raises:
             GivenUp: not all were judged, as a backend took down too many processes of its own.
@@ -107,7 +119,7 @@ class Executor(ABC):
             WorkerError: processes were lost over the same task again and again, or one had a fault of its own.
         """
         losses = [LossTally()] * len(streams)
-        for task, outcome in self.outcomes(tasks, wants):
+        for task, outcome in self.outcomes(tasks, wants, ahead):
             given_up = self._first_reason(judged.given_up for judged in outcome.backends)
             for stream, judged in zip(streams, outcome.backends, strict=True):
                 self._tell(stream, judged)
@@ -126,10 +138,13 @@ class Executor(ABC):
             self.costs.add(last.traits.phase, last.traits.operator, judged.spent | watch.seconds)
 
     def outcomes(
-        self, tasks: Iterable[Work], wants: Callable[[Work], bool] = lambda _: True
+        self,
+        tasks: Iterable[Work],
+        wants: Callable[[Work], bool] = lambda _: True,
+        ahead: Iterable[CaseMaking] = (),
     ) -> Iterator[tuple[Task, TaskOutcome]]:
         """The tasks in order, each with what came of it; arguments and errors as of `feed`."""
-        window = _Window(self, tasks, wants)
+        window = _Window(self, tasks, wants, ahead)
         try:
             while (task := window.first()) is not None:
                 if wants(task):
@@ -155,6 +170,7 @@ class _OpenTask:
         submitted: what comes of it this time; None before it is submitted.
         lost: processes lost over it.
         size: bytes of its records.
+        is_ahead: whether it is begun ahead of others.
     """
 
     task: Work
@@ -162,11 +178,19 @@ class _OpenTask:
     submitted: Future[WorkOutcome] | None = None
     lost: int = 0
     size: int = 0
+    is_ahead: bool = False
 
     @property
     def weight(self) -> int:
-        """Of how many tasks it has the place, as it may become many blocks."""
+        """Of how many tasks it has the place, as it may become many blocks; ahead of the others it takes none."""
+        if self.is_ahead:
+            return 0
         return TASKS_AHEAD if isinstance(self.task, CaseMaking) else 1
+
+    @property
+    def needed(self) -> int:
+        """Bytes of the tensors of its cases, where it is begun ahead."""
+        return self.task.needed if self.is_ahead and isinstance(self.task, CaseBlock) else 0
 
 
 class _Window:
@@ -177,16 +201,29 @@ class _Window:
     Args:
         executor: judges them.
         tasks: are taken as they are needed.
-        wants: see `Executor.feed`.
+        wants, ahead: see `Executor.feed`.
     """
 
-    def __init__(self, executor: Executor, tasks: Iterable[Work], wants: Callable[[Work], bool]) -> None:
+    def __init__(
+        self,
+        executor: Executor,
+        tasks: Iterable[Work],
+        wants: Callable[[Work], bool],
+        ahead: Iterable[CaseMaking] = (),
+    ) -> None:
         self._executor, self._wants = executor, wants
         self._tasks = filter(wants, executor.prepared(filter(wants, tasks)))
         self._window: deque[_OpenTask] = deque()
         self._waiting: deque[_OpenTask] = deque()  # blocks that are made and not submitted, some told before that
         self._finished: SimpleQueue[_OpenTask] = SimpleQueue()
         self._open = self._untold = self._held = 0
+        self._most_ahead = executor.most_ahead
+        # What is begun ahead, by the name of the task whose place in the window it will have; of it, what is not
+        # submitted, the largest first; and the bytes of what is, and is not through.
+        begun_first = filter(wants, ahead if self._most_ahead else ())
+        self._ahead = {task.name: deque([_OpenTask(task, is_ahead=True)]) for task in begun_first}
+        self._not_begun = [opened for begun in self._ahead.values() for opened in begun]
+        self._needed = 0
 
     def first(self) -> Task | None:
         """The first task whose records are to be told; None where there is no more."""
@@ -228,6 +265,8 @@ class _Window:
 
     def close(self) -> None:
         """Nobody waits for any of them any more."""
+        for begun in self._ahead.values():
+            self._window += begun
         while self._window:
             self.drop()
 
@@ -242,6 +281,8 @@ class _Window:
             count: of those that are there. While the first is waited for that is all open ones; otherwise those count
                 too that are through, as whoever tells of them is slower than those who judge.
         """
+        while (opened := self._next_ahead()) is not None:
+            self._submit(opened)
         while count() < self._executor.most_open and self._held < MOST_HELD:
             opened = self._next()
             if opened is None:
@@ -253,16 +294,29 @@ class _Window:
             opened = self._waiting.popleft()
             if opened.submitted is None and not opened.outcome.cancelled():
                 return opened
-        task = next(self._tasks, None)
-        if task is None:
-            return None
-        self._window.append(opened := _OpenTask(task))
-        return opened
+        for task in self._tasks:
+            begun = self._ahead.pop(task.name, None)
+            if begun is None:
+                self._window.append(opened := _OpenTask(task))
+                return opened
+            self._window += begun
+        return None
+
+    def _next_ahead(self) -> _OpenTask | None:
+        """The largest to be begun ahead that there is room for; whatever its size, where no other is begun."""
+        room = self._most_ahead - self._needed if self._needed else inf
+        while self._not_begun and self._not_begun[-1].needed <= room:
+            place = next(n for n, opened in enumerate(self._not_begun) if opened.needed <= room)
+            opened = self._not_begun.pop(place)
+            if opened.submitted is None and not opened.outcome.cancelled():
+                return opened
+        return None
 
     def _submit(self, opened: _OpenTask) -> None:
         if opened.submitted is None:
             self._untold += opened.weight
         self._open += opened.weight
+        self._needed += opened.needed
         opened.submitted = self._executor.submit(opened.task)
         opened.submitted.add_done_callback(lambda _: self._finished.put(opened))
 
@@ -273,6 +327,7 @@ class _Window:
         except Empty:
             return
         self._open -= opened.weight
+        self._needed -= opened.needed
         if opened.outcome.cancelled() or opened.submitted is None:
             return
         error = opened.submitted.exception()
@@ -306,12 +361,14 @@ class _Window:
 
     def _replace(self, making: _OpenTask, blocks: Iterable[CaseBlock]) -> None:
         """Have the wanted blocks in the place of the task that made them."""
-        place = self._window.index(making)
-        del self._window[place]
+        window = self._ahead.get(making.task.name, self._window)
+        place = window.index(making)
+        del window[place]
         self._untold -= making.weight
         for n, block in enumerate(filter(self._wants, blocks)):
-            self._window.insert(place + n, opened := _OpenTask(block))
-            self._waiting.append(opened)
+            window.insert(place + n, opened := _OpenTask(block, is_ahead=making.is_ahead))
+            (self._not_begun if making.is_ahead else self._waiting).append(opened)
+        self._not_begun.sort(key=lambda opened: opened.needed, reverse=True)
 
 
 class InProcess(Executor):

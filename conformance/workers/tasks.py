@@ -41,6 +41,7 @@ class CaseBlock(NamedTuple):
         make: gives them, in order; whoever judges calls it, so it can be pickled.
         operator: that they are about; "" where these are several, or not known.
         numbers: of the lines.
+        needed: bytes of their tensors; 0 where that is not known.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CaseBlock(NamedTuple):
     make: Callable[[], Iterable[Case]]
     operator: str = ""
     numbers: Sequence[int] = ()
+    needed: int = 0
 
     @classmethod
     def of_lines(cls, file: str, lines: Iterable[CorpusLine]) -> CaseBlock:
@@ -82,10 +84,12 @@ class PackedCases(NamedTuple):
     Attributes:
         size: how many.
         content: these, pickled.
+        needed: bytes of their tensors.
     """
 
     size: int
     content: bytes
+    needed: int
 
 
 class MadeCases(NamedTuple):
@@ -121,21 +125,24 @@ class CaseMaking(NamedTuple):
         """The cases, cut into blocks and packed for another process."""
         watch = Stopwatch()
         with watch(Part.MAKE):
-            blocks = tuple(PackedCases(len(cases), pickle.dumps(cases)) for cases in blocks_of(self.make(), self.size))
+            blocks = tuple(
+                PackedCases(len(cases), pickle.dumps(cases), sum(map(executed_bytes, cases)))
+                for cases in blocks_of(self.make(), self.size)
+            )
         return MadeCases(blocks, watch.seconds)
 
     def blocks(self, made: MadeCases | None = None) -> Iterator[CaseBlock]:
         """The blocks as tasks, each with a name of its own; as another process made them, or made here."""
-        parts: list[tuple[int, Callable[[], Iterable[Case]]]]
+        parts: list[tuple[int, Callable[[], Iterable[Case]], int]]
         if made is None:
-            parts = [(len(cases), partial(iter, cases)) for cases in blocks_of(self.make(), self.size)]
+            parts = [(len(cases), partial(iter, cases), 0) for cases in blocks_of(self.make(), self.size)]
         else:
-            parts = [(packed.size, partial(pickle.loads, packed.content)) for packed in made.blocks]
-        left = sum(size for size, _ in parts)
-        for size, make in parts:
+            parts = [(packed.size, partial(pickle.loads, packed.content), packed.needed) for packed in made.blocks]
+        left = sum(size for size, _, _ in parts)
+        for size, make, needed in parts:
             left -= size
             name = f"{self.name}, all but {left}" if left else self.name
-            yield CaseBlock(name, self.phase, size, make, self.operator)
+            yield CaseBlock(name, self.phase, size, make, self.operator, needed=needed)
 
     def __str__(self) -> str:
         return repr(self.name)

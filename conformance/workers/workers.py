@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import SimpleQueue
 
 import msgspec
+import psutil
 
 from dml_conformance.backends.base import Capabilities
 from dml_conformance.backends.processes.errors import ProcessLost
@@ -19,6 +20,9 @@ from dml_conformance.conformance.workers.setup import JudgeSetup, WorkerError
 from dml_conformance.conformance.workers.tasks import Work, WorkOutcome
 
 MOST_STARTS = 3  # of a process, in a row
+# Bytes for each of a large case's tensors: data are made, and laid out; what executes needs more than that beside them,
+# on a device that has less memory than the host, where what finds no room waits.
+MEMORY_OF_A_CASE = 3
 
 
 class Workers(Executor):
@@ -62,6 +66,11 @@ class Workers(Executor):
     @property
     def most_open(self) -> int:
         return TASKS_AHEAD * self._count
+
+    @property
+    def most_ahead(self) -> int:
+        """A part of the memory that is free."""
+        return psutil.virtual_memory().available // MEMORY_OF_A_CASE
 
     def submit(self, task: Work) -> Future[WorkOutcome]:
         return self._pool.submit(self._judged, task)

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain, groupby, repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -17,7 +17,7 @@ from judged_tasks import records_left, records_of, tasks_left
 from scripted_backend import ScriptedBackend
 from strength import mutants
 
-from dml_conformance.backends.base import Answer
+from dml_conformance.backends.base import Answer, Capabilities
 from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB, Budget
 from dml_conformance.conformance.campaign.driver import certify
@@ -26,6 +26,7 @@ from dml_conformance.conformance.campaign.plan import OperatorPlan, Share
 from dml_conformance.conformance.judge import search as search_module
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
+from dml_conformance.conformance.workers.executor import InProcess
 from dml_conformance.conformance.workers.tasks import BLOCK_CASES
 from dml_conformance.reports.model.costs import Costs, Part
 from dml_conformance.reports.model.records import JUDGED_PHASES, NOT_CONFORMANT, Phase, Record, Verdict
@@ -35,7 +36,7 @@ from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import families
 from dml_conformance.strategies.boundaries import PLACEMENTS, boundary_cases
 from dml_conformance.strategies.cases import applicable_rules
-from dml_conformance.strategies.scale import scale_cases
+from dml_conformance.strategies.scale import Reach, scale_cases
 
 SMALL = Budget("small", search=5, sweep=25, large_bytes=MIB, large_device_bytes=MIB, repeats=1)
 OPERATORS = ("GATHER_ND1", "TILE")
@@ -102,6 +103,36 @@ def test_every_phase_does_its_share(honest: list[Record]) -> None:
     assert max(searched.values()) == SMALL.search
     assert {record.verdict for record in honest} == {Verdict.PASS, Verdict.OBSERVED}
     assert {(r.operator, r.level, r.rule) for r in honest} == {(name, level.label, rule) for name, level, rule in rules}
+
+
+def test_cases_beyond_32_bits_begin_first_and_come_last() -> None:
+    """Of an accelerator, which has memory for them; each once."""
+
+    class Accelerated(ReferenceBackend):
+        def capabilities(self) -> Capabilities:
+            return msgspec.structs.replace(super().capabilities(), accelerated=True)
+
+    class Fed(InProcess):
+        ahead: ClassVar[list[list[str]]] = []
+
+        def feed(self, tasks: Any, streams: Any, wants: Any = None, ahead: Any = ()) -> None:
+            self.ahead.append([making.name for making in ahead])
+
+    budget = dataclasses.replace(SMALL, reach=Reach.BITS_24, timed_types=0, timed_types_of_siblings=0)
+    engine = Engine(Judge(Accelerated(), "mine"), OPERATORS, LEVELS, budget, 0)
+    certify(engine, Consumer(), executor=Fed([engine.judge]))
+    names = [f"boundaries beyond 32 bits: {operator} at 3_1" for operator in OPERATORS]
+    assert Fed.ahead == [names, []]
+    first, _ = engine.stages()
+    assert [task.name for task in first][-2:] == names
+    vast = [case for name in OPERATORS for case in scale_cases(name, Level.L3_1, Reach.BITS_32, Reach.BITS_24)]
+    found = list(engine.cases(Phase.BOUNDARIES))
+    assert found[-len(vast) :] == vast
+    of_scale = [case for name in OPERATORS for case in scale_cases(name, Level.L3_1, Reach.BITS_32)]
+    assert Counter(case.digest for case in found if "/scale/" in case.origin) == Counter(
+        case.digest for case in of_scale
+    )
+    assert len(list(Engine(Judge(ReferenceBackend(), ""), OPERATORS, LEVELS, budget, 0).vast_makings())) == 0
 
 
 def test_a_campaign_tells_where_its_time_went() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -24,6 +25,7 @@ import pytest
 import zstandard
 from backend_files import write_backend, write_harmful_backend
 from commands import invoke
+from five_operators import TileDesc
 from judged_tasks import judge_tasks
 from places import SUPPORT
 from sweep_support import WITH_OPEN, blocks, damaged_block, digest_of, reader, untimed
@@ -35,6 +37,7 @@ from dml_conformance.backends.processes.errors import ProcessLost
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import LossCause, LossTally
 from dml_conformance.conformance.campaign.driver import BLOCK_LINES, blocks_of, describe_sweep, planned_cases
+from dml_conformance.conformance.campaign.plan import decision_alone
 from dml_conformance.conformance.exchange.corpus import WHOLE, CorpusError, Header, Shard
 from dml_conformance.conformance.workers import Workers, devices_of, places_on
 from dml_conformance.conformance.workers import executor as executor_module
@@ -51,7 +54,10 @@ from dml_conformance.conformance.workers.tasks import (
     WorkOutcome,
 )
 from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.spec.case import Case, Recipe
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
+from dml_conformance.spec.tensor import TensorDesc
 from dml_conformance.spec.validator import Reading
 
 REFERENCE = JudgeSetup(("reference",))
@@ -101,6 +107,7 @@ class Slow(Executor):
         return []
 
     most_open = 3
+    most_ahead = 10
 
     def check(self) -> None:
         """Called where nothing came while an outcome is waited for."""
@@ -212,15 +219,16 @@ def test_what_is_not_wanted_any_more_is_not_waited_for(slow: Slow) -> None:
 
 
 class Making:
-    """Cases that are made when a test says so: blocks `1, all but N` to `1`."""
+    """Cases that are made when a test says so: blocks `1, all but N` to `1`, of so many cases or bytes each."""
 
-    def __init__(self, slow: Slow, sizes: Sequence[int]) -> None:
-        self.task = CaseMaking("1", Phase.SWEEP, "TILE", tuple, 1)
+    def __init__(self, slow: Slow, sizes: Sequence[int], name: str = "1") -> None:
+        self.task = CaseMaking(name, Phase.SWEEP, "TILE", tuple, 1)
         self._future = slow.futures
-        self._made = MadeCases(tuple(PackedCases(size, pickle.dumps(())) for size in sizes), {"make": 2.0})
+        packed = tuple(PackedCases(size, pickle.dumps(()), needed=size) for size in sizes)
+        self._made = MadeCases(packed, {"make": 2.0})
 
     def finish(self) -> None:
-        self._future["1"][-1].set_result(self._made)
+        self._future[self.task.name][-1].set_result(self._made)
 
 
 def test_made_blocks_come_in_the_place_of_what_makes_them_however_late_they_are(slow: Slow) -> None:
@@ -233,6 +241,13 @@ def test_made_blocks_come_in_the_place_of_what_makes_them_however_late_they_are(
     assert [task.size for task in told if isinstance(task, CaseBlock)] == [1, 2, 3, 1, 1, 1, 1]
     assert "SWEEP" not in slow.costs.as_csv().decode()
     assert "sweep,tile,TILE,make,2.000000" in slow.costs.as_csv().decode()
+
+
+def test_made_blocks_say_what_memory_their_tensors_need() -> None:
+    small = TileDesc(TensorDesc.of(DataType.UINT8, (1, 3)), TensorDesc.of(DataType.UINT8, (1, 6)), (1, 2))
+    case = Case.of(small, Level.L6_4, {"input_tensor": Recipe("random-bits")}, rule="TILE.values")
+    making = CaseMaking("1", Phase.BOUNDARIES, "TILE", partial(iter, [case, case, decision_alone(case)]), 2)
+    assert [block.needed for block in making.blocks(making.made())] == [18, 0]
 
 
 def test_of_made_blocks_those_that_are_not_wanted_are_not_judged(slow: Slow) -> None:
@@ -251,6 +266,38 @@ def test_cases_whose_making_is_lost_are_made_again_and_an_error_of_it_is_raised(
     slow.check = lambda: slow.futures["1"][-1].set_exception(WorkerError("a fault"))  # type: ignore[method-assign]
     with pytest.raises(WorkerError, match="a fault"):
         next(slow.outcomes([making.task]))
+
+
+def test_what_is_begun_ahead_begins_by_size_as_far_as_there_is_room_and_is_told_in_its_place(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish, vast = slow.finish, {"last, all but 16", "last, all but 12", "last, all but 5", "last"}
+    monkeypatch.setattr(slow, "finish", lambda name, size=0: None if name in vast else finish(name, size))
+    making = Making(slow, (20, 4, 7, 5), "last")
+    tasks = [*named(2), making.task, *named(4)[2:]]
+    began: list[list[str]] = []
+
+    def step() -> None:
+        """Have one more of the large ones end when nothing else comes."""
+        begun = {name: futures for name, futures in slow.futures.items() if name in vast}
+        if len(begun["last"]) == 1:  # the making's, which has the name of its last block
+            del begun["last"]
+        began.append(sorted(begun))
+        running = [name for name, futures in begun.items() if not futures[-1].done()]
+        if len(began) == 1:
+            making.finish()
+        elif running:
+            finish(running[0], 100)
+        else:
+            finish("0")
+
+    monkeypatch.setattr(slow, "check", step)
+    told = [task.name for task, _ in slow.outcomes(tasks, ahead=[making.task])]
+    assert told == ["0", "1", "last, all but 16", "last, all but 12", "last, all but 5", "last", "2", "3"]
+    of_20, of_7, of_5, of_4 = ["last, all but 16", "last, all but 5", "last", "last, all but 12"]
+    # There is room for 10: 20 begins alone, beside 7 neither 5 nor 4, and these together.
+    every = sorted([of_20, of_7, of_5, of_4])
+    assert began == [[], [of_20], [of_20, of_7], every, every, every]
 
 
 def test_workers_that_still_load_are_not_lost_when_nothing_is_left_to_do() -> None:
