@@ -54,7 +54,7 @@ class WarmUp(NamedTuple):
 # A processor is warm after a few runs, and what disturbs it after that goes on; a GPU's clock rises for a hundred runs
 # and more.
 QUICK = WarmUp(32, 0.02, most_seconds=0.1)
-PATIENT = WarmUp(128, 1.0)
+PATIENT = WarmUp(128, 0.25, most_seconds=0.5)
 
 
 class Series(NamedTuple):

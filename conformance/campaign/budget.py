@@ -16,7 +16,7 @@ KIB, MIB = 2**10, 2**20
 # Sizes of the outputs that throughput is measured with, up to the budget's own: the least that every operator's tensors
 # come to, which takes as long as a launch does, and a series that shows from where on caches and memory set the pace.
 LEAST_THROUGHPUT_BYTES = 16 * KIB
-SIZE_RATIO = 4
+SIZE_RATIO = 4  # of sizes that follow each other in the closest series
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,13 @@ class Budget:
         large_bytes: size of the largest outputs that throughput is measured with, on the host.
         large_device_bytes: the same on an accelerator.
         repeats: timed runs for each operator, data type and size.
-        timed_series: whether a series of sizes has those between the least and the largest, which show from where on
-            caches and memory set the pace.
+        size_ratio: of the sizes of a series that follow each other; where it is above that of the largest and the
+            least, it has these two.
         timed_types: data types that the first operator of a family is timed with, its first one with a series of sizes,
             the others with the largest.
         timed_types_of_siblings: data types that the other operators of a family are timed with, with the largest size.
         every_series: whether all of these are timed with a series of sizes.
+        cold_series: whether a series is timed with cold caches at every size, not at the largest alone.
     """
 
     name: str
@@ -48,10 +49,11 @@ class Budget:
     repeats: int
     sweep_total: int | None = None
     reach: Reach = Reach.BITS_16
-    timed_series: bool = True
+    size_ratio: int = SIZE_RATIO**2
     timed_types: int = 3
     timed_types_of_siblings: int = 1
     every_series: bool = False
+    cold_series: bool = False
 
     def sweep_shares(self, weights: Sequence[int]) -> list[int]:
         """Seeded cases for each combination of operator and level.
@@ -94,12 +96,19 @@ class Budget:
                 found.append(Timing(operator, data_type, series if has_series else series[-1:]))
         return found
 
+    def is_timed_cold(self, size: int, sizes: Sequence[int]) -> bool:
+        """Whether an output of a size of a series is timed with cold caches, too.
+
+        What has one size alone has the largest, which lies in no cache.
+        """
+        return len(sizes) > 1 and (self.cold_series or size == sizes[-1])
+
     def throughput_sizes(self, capabilities: Capabilities) -> tuple[int, ...]:
-        """The output sizes of a series, ascending; all but the largest together take a third of its time."""
+        """The output sizes of a series, ascending; all but the largest together take a third of its time at most."""
         sizes = [self.throughput_bytes(capabilities)]
         while sizes[-1] >= SIZE_RATIO * LEAST_THROUGHPUT_BYTES:
-            sizes.append(sizes[-1] // SIZE_RATIO)
-        return tuple(reversed(sizes if self.timed_series else (sizes[0], sizes[-1])))
+            sizes.append(max(sizes[-1] // self.size_ratio, LEAST_THROUGHPUT_BYTES))
+        return tuple(reversed(sizes))
 
 
 class Timing(NamedTuple):
@@ -128,7 +137,7 @@ _QUICK = Budget(
     large_bytes=1 * MIB,
     large_device_bytes=16 * MIB,
     repeats=3,
-    timed_series=False,
+    size_ratio=2**20,
     timed_types_of_siblings=0,
 )
 _STANDARD = Budget(
@@ -151,5 +160,7 @@ _FULL = Budget(
     timed_types=len(DataType),
     timed_types_of_siblings=3,
     every_series=True,
+    size_ratio=SIZE_RATIO,
+    cold_series=True,
 )
 BUDGETS = {budget.name: budget for budget in (_QUICK, _STANDARD, _FULL)}

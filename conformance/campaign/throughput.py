@@ -94,8 +94,10 @@ def measure(
     for size, caches in product(sorted({size for timing in timings for size in timing.sizes}), states):
         meter.measure_copies(size, level, caches)
     for operator, data_type, sizes in timings:
-        timed_in = states if len(sizes) > 1 else states[:1]  # what has the largest size alone lies in no cache
-        found = [row for size in sizes for row in _rows(meter, operator, data_type, size, level, timed_in)]
+        found: list[Measurement | Record] = []
+        for size in sizes:
+            timed_in = states if budget.is_timed_cold(size, sizes) else states[:1]
+            found += _rows(meter, operator, data_type, size, level, timed_in)
         yield from with_caveats([row for row in found if isinstance(row, Measurement)], meter.launches)
         yield from (record for record in found if isinstance(record, Record))
     for case in layers:
