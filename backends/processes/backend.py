@@ -24,7 +24,7 @@ from dml_conformance.backends.base import (
 )
 from dml_conformance.backends.loading import BackendError, load_backend
 from dml_conformance.backends.poison import secret_bytes
-from dml_conformance.backends.processes.arena import PAGE
+from dml_conformance.backends.processes.arena import GIVES_BACK, KEPT, PAGE, Arena
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost, StrayWrite
 from dml_conformance.backends.processes.limits import Limits
 from dml_conformance.backends.processes.losses import Loss, LossCause, LossTally, losses_together
@@ -112,6 +112,7 @@ class IsolatedBackend:
         self._prefetched: deque[_Prefetched] = deque()
         self._unasked: _LostDecision | None = None
         self._timed_work: _SharedTensors | None = None  # that is in the shared memory
+        self._lent: LentMemory | None = None
         self._lost_after: set[int] = set()  # so many decisions, of processes that were lost over the next one
         self._confirmed: set[str] = set()  # ways in which processes died, and new ones too over the same case
         loaded = self._start()
@@ -195,6 +196,30 @@ class IsolatedBackend:
         """As the backend does; raises as `validate`, and StrayWrite."""
         self._execute([Execution(desc, level, inputs, outputs)], lambda: desc is not self._known.decided, batch=False)
 
+    @contextmanager
+    def lending(self) -> Iterator[Callable[[int], LentMemory | None]]:
+        """What gives memory of so many bytes that the process shares: zeros, which begin where a page does.
+
+        What lies there is executed where it is; it isn't copied twice, which takes most of the time of what is very
+        large. But what the process goes on to write there after its answer shows. One is given at a time, for as long
+        as the context lasts, and None otherwise, or where memory cannot be given back. It raises GivenUp where there is
+        no room, or no process.
+        """
+        try:
+            yield self._lend
+        finally:
+            lent, self._lent = self._lent, None
+            if lent is not None and self._process is not None and self._process.arena is lent.arena:
+                lent.arena.release(len(lent.arena.memory))
+
+    def _lend(self, size: int) -> LentMemory | None:
+        if self._lent is not None or not GIVES_BACK:
+            return None
+        arena = (self._process or self._replaced()).arena
+        self._let_go_of_timed()
+        self._lent = LentMemory.of(arena, size)
+        return self._lent
+
     def _execute_batch(self, executions: Sequence[Execution]) -> None:
         """As the backend does; raises as `execute`."""
         # Where processes are lost, this one may not be the one that has decided on these.
@@ -208,7 +233,7 @@ class IsolatedBackend:
             decides: whether the process that is asked has to decide on them first.
             batch: whether they are a batch.
         """
-        work = _SharedTensors(executions)
+        work = _SharedTensors(executions, self._lent)
         seconds = self.limits.seconds * (1 if batch else 1 + work.end // UNHURRIED_BYTES)
         doing = "execute_batch" if batch else "execute"
         outcome = self._ask_again(self._about(work, doing, lambda: (EXECUTE, decides(), batch), seconds, batch))
@@ -248,7 +273,7 @@ class IsolatedBackend:
         """
         work = self._timed_work
         if work is None or not work.is_of(executions):
-            work = _SharedTensors(executions)
+            work = _SharedTensors(executions, self._lent)
         seconds = self.limits.seconds * TIMED_RUNS
         outcome = self._ask(self._about(work, doing, lambda: (TIME, *how), seconds, together=True))
         self._timed_work = work
@@ -303,9 +328,8 @@ class IsolatedBackend:
         def make(process: BackendProcess) -> tuple[bytes, int]:
             kind, *more = what()
             is_there = work is self._timed_work
-            if self._timed_work is not None and not is_there:
-                self._release(self._timed_work)
-                self._timed_work = None
+            if not is_there:
+                self._let_go_of_timed()
             return encode((kind, work.put(process, is_there), work.jobs(self._described), *more)), work.end
 
         return _Inquiry(make, doing, decode_execution, seconds, together)
@@ -421,7 +445,14 @@ class IsolatedBackend:
 
     def _release(self, work: _SharedTensors) -> None:
         assert self._process is not None
-        self._process.arena.release(work.end)
+        if self._lent is None or self._lent.arena is not self._process.arena:
+            self._process.arena.release(work.end)
+
+    def _let_go_of_timed(self) -> None:
+        """Give back the memory of what was timed last, which nobody times any more."""
+        if self._timed_work is not None:
+            self._release(self._timed_work)
+            self._timed_work = None
 
 
 @contextmanager
@@ -507,9 +538,51 @@ class _LostDecision(NamedTuple):
     loss: Loss
 
 
+class LentMemory(NamedTuple):
+    """Memory that a process shares, behind what stays allocated there, so that it is zeros.
+
+    Attributes:
+        arena: of the process.
+        start: its first byte in the arena.
+        memory: it, as this process sees it.
+    """
+
+    arena: Arena
+    start: int
+    memory: Bytes
+
+    @classmethod
+    def of(cls, arena: Arena, size: int) -> LentMemory:
+        """So many bytes of an arena.
+
+        Raises:
+            GivenUp: there is no room.
+        """
+        start = KEPT + PAGE
+        _reserve(arena, start + _in_pages(size) + PAGE)
+        return cls(arena, start, arena.memory[start : start + size])
+
+    @property
+    def end(self) -> int:
+        """Where other tensors may begin, after the guard behind it."""
+        return self.start + _in_pages(self.memory.size) + PAGE
+
+    def put(self, place: int, content: Bytes) -> None:
+        """Copy bytes to a place of it."""
+        if self.arena.memory.size:
+            self.arena.put(self.start + place, content)
+        else:  # the process is gone, and with it all but what is seen of it
+            self.memory[place : place + content.size] = content
+
+    def place(self, memory: Bytes) -> int:
+        """Where in the arena memory of this process lies that may be part of it; 0 where it is not."""
+        place = _address(memory) - _address(self.memory)
+        return self.start + place if place >= 0 and place + memory.size <= self.memory.size else 0
+
+
 class _SharedTensors:
     """Executions as they are laid out in the shared memory: each resource once, at the start of a page, in the order in
-    which they lie in the memory of this process.
+    which they lie in the memory of this process; where that is lent, they lie there already.
 
     What lies between the resources, and a page before the first and after the last, is guarded: it holds random bytes
     that nobody else knows before, so that a write there shows.
@@ -518,8 +591,7 @@ class _SharedTensors:
         end: bytes that they need.
     """
 
-    def __init__(self, executions: Sequence[Execution]) -> None:
-        self.end = PAGE
+    def __init__(self, executions: Sequence[Execution], lent: LentMemory | None = None) -> None:
         self._starts: dict[int, int] = {}  # by what tells resources apart
         self._resources: list[tuple[int, int]] = []  # where each starts and ends
         self._parts: list[tuple[Bytes, slice]] = []  # of them that are copied, and the place of each
@@ -530,22 +602,28 @@ class _SharedTensors:
         for desc, _, inputs, outputs in executions:
             for key, binding in (*inputs.items(), *outputs.items()):
                 bound.setdefault(id(binding.buffer), []).append((desc, key, binding))
+        buffers = [bindings[0][2].buffer for bindings in bound.values()]
+        is_lent = lent is not None and bool(buffers) and all(map(lent.place, buffers))
+        self._lent = lent if is_lent else None
+        begin = 0 if lent is None else lent.start - PAGE if is_lent else lent.end
+        self.end = begin + PAGE
         for identity, bindings in sorted(bound.items(), key=lambda each: _address(each[1][0][2].buffer)):
             buffer = bindings[0][2].buffer
-            self._starts[identity], length = self.end, len(buffer)
-            self._resources.append((self.end, self.end + length))
+            start, length = self._lent.place(buffer) if self._lent is not None else self.end, len(buffer)
+            self._starts[identity] = start
+            self._resources.append((start, start + length))
             parts = [
-                (buffer[part], slice(self.end + part.start, self.end + part.stop))
+                (buffer[part], slice(start + part.start, start + part.stop))
                 for part in looked_at(length, _tensors(bindings))
             ]
             self._parts += parts
             self._outputs += parts if identity in written else []
-            self.end += (length // PAGE + 1) * PAGE
+            self.end = start + _in_pages(length)
         self._executions = [
             (desc, level, self._bounds(inputs), self._bounds(outputs)) for desc, level, inputs, outputs in executions
         ]
         self.end += PAGE
-        ends = [0, *(end for _, end in self._resources)]
+        ends = [begin, *(end for _, end in self._resources)]
         starts = [*(start for start, _ in self._resources), self.end]
         self._gaps = list(zip(ends, starts, strict=True))
         self._guard = b""
@@ -565,13 +643,11 @@ class _SharedTensors:
         Raises:
             GivenUp: there is no room.
         """
-        try:
-            shared = process.arena.reserve(self.end)
-        except OSError as error:
-            raise GivenUp(f"there is no room for {self.end} bytes of shared memory: {error}") from error
+        shared = _reserve(process.arena, self.end)
         memory = process.arena.memory
-        for part, place in self._outputs if is_there else self._parts:
-            memory[place] = part
+        if not self._lies_in(process):
+            for part, place in self._outputs if is_there else self._parts:
+                process.arena.put(place.start, part)
         guard = secret_bytes(sum(end - start for start, end in self._gaps))
         self._guard = guard.tobytes()
         for start, end in self._gaps:
@@ -585,11 +661,15 @@ class _SharedTensors:
             StrayWrite: something was written beside them.
         """
         memory = process.arena.memory
-        for part, place in self._parts:
+        for part, place in () if self._lies_in(process) else self._parts:
             if part.flags.writeable:
                 part[:] = memory[place]
         if b"".join([memory[start:end].data for start, end in self._gaps]) != self._guard:
             raise StrayWrite(self._stray(memory))
+
+    def _lies_in(self, process: BackendProcess) -> bool:
+        """Whether this process and that one have the resources in the same memory."""
+        return self._lent is not None and self._lent.arena is process.arena
 
     def _stray(self, memory: Bytes) -> str:
         """Where the guard has changed, told by the resource that is next to it."""
@@ -630,6 +710,23 @@ def _tensors(bound: Iterable[tuple[OperatorDesc, str, Binding]]) -> Iterator[Bou
     for desc, key, (_, start, size) in bound:
         if (tensor := tensor_at(desc, key)) is not None:
             yield BoundTensor(start, size, tensor)
+
+
+def _in_pages(size: int) -> int:
+    """Bytes from the start of a page to that of one behind a resource of this size."""
+    return (size // PAGE + 1) * PAGE
+
+
+def _reserve(arena: Arena, size: int) -> int:
+    """How much memory is shared when there is room for so many bytes.
+
+    Raises:
+        GivenUp: there is none.
+    """
+    try:
+        return arena.reserve(size)
+    except OSError as error:
+        raise GivenUp(f"there is no room for {size} bytes of shared memory: {error}") from error
 
 
 def _address(memory: Bytes) -> int:

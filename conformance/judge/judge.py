@@ -36,6 +36,7 @@ from dml_conformance.conformance.judge.memory import (
     CaseMemory,
     Expected,
     InputMemory,
+    Lend,
     OutputMemory,
     Sample,
     UnwrittenElements,
@@ -473,13 +474,29 @@ class Judge:
         contents: dict[str, Bytes] | Judgement | None = None,
         written: dict[str, OutputMemory] | None = None,
     ) -> Judgement:
-        """Execute a case, with what its recipes give or with other contents; `written` is given its outputs."""
+        """Execute a case, with what its recipes give or with other contents; `written` is given its outputs.
+
+        A very large one, whose outputs nobody asks for, lies in the memory that the backend's process shares.
+        """
+        if written is None and pending.is_sampled and isinstance(self.backend, IsolatedBackend):
+            with self.backend.lending() as lend:
+                return self._execute_in(lend, pending, contents, {})
+        return self._execute_in(lambda _: None, pending, contents, {} if written is None else written)
+
+    def _execute_in(
+        self,
+        lend: Lend,
+        pending: Pending,
+        contents: dict[str, Bytes] | Judgement | None,
+        written: dict[str, OutputMemory],
+    ) -> Judgement:
+        """The same, in memory that may be lent."""
         case = pending.case
         contents = self.contents(pending) if contents is None else contents
         if isinstance(contents, Judgement):
             return contents
         with self.watch(Part.MAKE):
-            memory = case_memory(case, pending.placement)
+            memory = case_memory(case, pending.placement, lend)
             read = memory.put_inputs(contents)
         with self.watch(Part.EXPECT):
             expected = self.expected(pending, {key: each.binding for key, each in read.items()})
@@ -487,7 +504,6 @@ class Judge:
         if not is_in_place:
             del contents  # or a large case would need its memory twice
         unwritten = UnwrittenElements()
-        written = {} if written is None else written
         first = self._execute_once(pending, memory, read, written, expected, unwritten)
         if first.verdict is not Verdict.PASS:
             return first
@@ -811,9 +827,9 @@ def with_unwritten(found: OutputComparison, output: OutputMemory) -> OutputCompa
     return found._replace(shown=tuple(told))
 
 
-def case_memory(case: Case, placement: Placement) -> CaseMemory:
+def case_memory(case: Case, placement: Placement, lend: Lend = lambda _: None) -> CaseMemory:
     """The memory of a case, where its inputs overlap if they are to, and an output lies in an input if it is to."""
-    return CaseMemory(case.desc, placement, _bound_together(case) or _overlapping(case))
+    return CaseMemory(case.desc, placement, _bound_together(case) or _overlapping(case), lend)
 
 
 def _bound_together(case: Case) -> list[str]:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from dml_conformance.backends.base import Binding, Bindings, BoundTensor, Bytes, looked_at
 from dml_conformance.backends.poison import authentication_tag, secret_bytes
+from dml_conformance.backends.processes.backend import LentMemory
 from dml_conformance.backends.reference import Expectation, LargeExpectation
 from dml_conformance.backends.reference.layout import bits, put
 from dml_conformance.conformance.judge.compare import right
@@ -41,7 +42,7 @@ MOST_GUARDED = 4096  # bytes in front of a tensor; where it lies further inside 
 STEP = 256  # bytes; in a shared resource a tensor's offset is counted from a multiple of this
 PAGE = 4096  # bytes; resources begin at a multiple of this, as allocators give them
 LARGE_BYTES = 2**26  # of a case's tensors; of larger ones no second copy of the memory is kept
-SECRET_PERIOD = 2**22 + 3  # bytes after which the secret ones of a large stretch begin again; prime
+SECRET_PERIOD = 2**22 + 15  # bytes after which the secret ones of a stretch begin again; prime
 # Draws of an element that may come out right. What is right then nearly always is taken from the ends of its type.
 DRAWS = 64
 BOX = 1024  # elements of a large output that are looked at in one place
@@ -87,6 +88,8 @@ class Sample(NamedTuple):
 Expected = Expectation | LargeExpectation | Sample
 # What may stand where one of several values is right, if anything.
 Allowed = Callable[[Expectation], Bits | None]
+# Gives memory of so many bytes that a backend's process shares, where there is any.
+Lend = Callable[[int], LentMemory | None]
 
 
 class Stretch(NamedTuple):
@@ -334,15 +337,19 @@ class CaseMemory:
         desc: its descriptor.
         placement: how its tensors are bound.
         together: keys of those that begin at one place, where the case has such.
+        lend: gives the memory; where it gives none, that is this process's own.
 
     Attributes:
         bindings: of every tensor, by slot.
     """
 
-    def __init__(self, desc: OperatorDesc, placement: Placement, together: Collection[str] = ()) -> None:
+    def __init__(
+        self, desc: OperatorDesc, placement: Placement, together: Collection[str] = (), lend: Lend = lambda _: None
+    ) -> None:
         self._desc = desc
         self._layout, self._surplus = Layout.of(desc, placement, together), placement.surplus
-        self._block = page_aligned(self._layout.end)
+        self._lent = lend(self._layout.end)
+        self._block = page_aligned(self._layout.end) if self._lent is None else self._lent.memory
         self.bindings = self._layout.bindings(self._block)
 
     def put_inputs(self, contents: Mapping[str, Bytes]) -> dict[str, InputMemory]:
@@ -362,12 +369,18 @@ class CaseMemory:
             for part in parts[key]:
                 first, last = max(part.start - start, 0), min(part.stop - start, content.size)
                 if first < last:
-                    self._block[start + first : start + last] = content[first:last]
+                    self._put(start + first, content[first:last])
         found = {}
         for key, of_input in parts.items():
             own = [self._block[part] for part in of_input]
             found[key] = InputMemory(self.bindings[key], own, _contents(own))
         return found
+
+    def _put(self, start: int, content: Bytes) -> None:
+        if self._lent is not None:
+            self._lent.put(start, content)
+        else:
+            self._block[start : start + content.size] = content
 
     def now(self, slot: Slot, poison: Bits | None = None) -> OutputMemory:
         """An output's memory as it is now, be it an input's too; `poison` is what its elements are, if it is known."""
@@ -391,11 +404,9 @@ class CaseMemory:
         """
         binding, tensor, stretch = self.bindings[slot.key], slot.tensor, self._layout.stretches[slot.key]
         for filled in stretch.looked_at(tensor):
-            length = filled.stop - filled.start
-            secret = secret_bytes(min(length, SECRET_PERIOD) if length > LARGE_BYTES else length)
+            secret = secret_bytes(min(filled.stop - filled.start, SECRET_PERIOD))
             for begin in range(filled.start, filled.stop, secret.size):
-                end = min(begin + secret.size, filled.stop)
-                self._block[begin:end] = secret[: end - begin]
+                self._put(begin, secret[: filled.stop - begin])
         if last is not None:
             for around, before in zip(last.around, last.outside, strict=True):
                 around[...] = secret_bytes(around.size, before)

@@ -44,6 +44,7 @@ from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.limits import Limits, parse_size
 from dml_conformance.backends.processes.losses import Loss, LossCause
 from dml_conformance.backends.processes.watchdog import WATCHDOG
+from dml_conformance.conformance.judge import judge as judges
 from dml_conformance.conformance.judge.batch import BatchJudge
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import MOST_LOST, MOST_TIMED_OUT, search
@@ -176,6 +177,37 @@ def test_the_guilty_case_is_blamed_and_its_neighbours_pass(
         assert records[2].rule == "EXECUTION.output-bounds"
     backend.close()
     wait_until(lambda: not marked())
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("name", "verdict", "reason"),
+    [
+        ("Segfaults", *died("SIGSEGV", "execute: its last output: about to read")),
+        ("Babbles", Verdict.PASS, ""),
+        ("WritesToInput", Verdict.FAIL, "the input's memory was written to"),
+        ("WritesStray", Verdict.FAIL, " bytes after the end of that of output_tensor"),
+        ("WritesBefore", Verdict.FAIL, " bytes before the start of that of output_tensor"),
+        ("WritesAPageAfter", Verdict.FAIL, " bytes after the end of that of output_tensor"),
+        ("WritesBeforeItsInput", Verdict.FAIL, "300 bytes before the start of that of input_tensor"),
+        ("DiesWithOthers", *died("SIGABRT")),
+    ],
+)
+def test_the_same_is_blamed_where_tensors_lie_in_the_memory_of_both(
+    name: str, verdict: Verdict, reason: str, isolated: Isolated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of very large cases do; whose process is lost has its memory copied to the next one."""
+    monkeypatch.setattr(judges, "SAMPLED", 0)
+    backend, lent = isolated(awful(name)), []
+    lend = backend._lend
+    monkeypatch.setattr(backend, "_lend", lambda size: lent.append(lend(size)) or lent[-1])
+    records = judged(backend)
+    assert [record.verdict for record in records] == [
+        verdict if case is CASES[2] else Verdict.PASS for case in CASES
+    ], [record.reason for record in records]
+    assert reason in records[2].reason
+    assert len(lent) >= len(CASES)
+    assert None not in lent
 
 
 def test_what_only_earlier_cases_explain_is_told_apart(isolated: Isolated) -> None:
@@ -517,6 +549,73 @@ def test_shared_memory_grows_and_is_given_back(monkeypatch: pytest.MonkeyPatch) 
     arena.release(5 * 2**20)
     assert os.fstat(file).st_blocks * 512 <= 2**20 + 4096
     arena.close()
+
+
+@pytest.mark.parametrize("start", [0, 2**20 + 3])
+def test_much_memory_arrives_whole_however_much_the_system_takes_at_once(
+    start: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arenas, "KEPT", 2**20)
+    written, write = [], os.pwrite
+
+    def write_some(file: int, content: memoryview, at: int) -> int:
+        written.append(write(file, content[: 2**19 + 1], at))
+        return written[-1]
+
+    monkeypatch.setattr(os, "pwrite", write_some)
+    content = np.arange(2**20 + 5, dtype=np.uint32).view(np.uint8)
+    arena = Arena()
+    size = arena.reserve(start + content.size + 1)
+    other = ArenaView(f"file:{os.dup(int(arena.place.removeprefix('file:')))}").memory(size)
+    arena.put(start, content)
+    for memory in (arena.memory, other):
+        np.testing.assert_array_equal(memory[start : start + content.size], content)
+        assert not memory[:start].any()
+        assert not memory[start + content.size :].any()
+    assert sum(written) == (content.size if start else 0)  # the first bytes stay allocated, and are there
+    arena.close()
+
+
+def test_lent_memory_is_not_copied_and_is_given_back(isolated: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolated_backend, "KEPT", 2**20)
+    monkeypatch.setattr(arenas, "KEPT", 2**20)
+    backend, desc = isolated("reference"), case_of(2).desc
+    timed = bound(np.full(2**21, 5, np.uint8), np.full(2**21, 5, np.uint8))
+    backend.time_execution(desc, LEVEL, *timed, 1)  # which stays there for a while
+    with backend.lending() as lend:
+        lent = lend(2**21)
+        assert lent is not None
+        assert lend(1) is None  # one at a time
+        memory = lent.memory
+        assert memory.size == 2**21
+        assert not memory.any()
+        lent.put(0, np.full(2**20, 7, np.uint8))
+        arena = lent.arena
+        with monkeypatch.context() as patched:
+            patched.delattr(Arena, "put")
+            backend.execute(desc, LEVEL, *bound(memory[:4096], memory[2**20 :]))
+        assert memory[2**20 : 2**20 + 9].tolist() == [7] * 8 + [0]
+        # What lies elsewhere is executed beside it.
+        target = np.zeros(2**21, np.uint8)
+        backend.execute(desc, LEVEL, *bound(np.full(2**21, 9, np.uint8), target))
+        assert target[:9].tolist() == [9] * 8 + [0]
+        assert memory[:4].tolist() == [7] * 4
+        # What was lent by a process that is gone is still there, and is copied to the next one and back.
+        backend._end()
+        lent.put(0, np.full(2**20, 8, np.uint8))
+        backend.execute(desc, LEVEL, *bound(memory[:4096], memory[2**20 :]))
+        assert memory[2**20 : 2**20 + 8].tolist() == [8] * 8
+    with backend.lending() as lend:
+        again = lend(2**21)
+        assert again is not None
+        assert again.arena is not arena
+        again.memory[:] = 1
+        file = int(again.arena.place.removeprefix("file:"))
+        assert os.fstat(file).st_blocks * 512 >= 2**21
+    assert os.fstat(file).st_blocks * 512 <= 2**20 + 4096
+    monkeypatch.setattr(isolated_backend, "GIVES_BACK", False)
+    with backend.lending() as lend:
+        assert lend(1) is None
 
 
 def test_a_resource_that_is_bound_twice_or_read_only_arrives_so(isolated: Isolated) -> None:

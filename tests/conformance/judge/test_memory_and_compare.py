@@ -56,6 +56,12 @@ ODD = Placement((80,))
 FOUR = TensorDesc.of(DataType.FLOAT32, (4,))
 
 
+def test_secret_bytes_begin_again_after_a_prime_number_of_them() -> None:
+    """So that no address that is cut to fewer bits leads to the same byte of another turn."""
+    period = memory_module.SECRET_PERIOD
+    assert all(period % factor for factor in range(2, math.isqrt(period) + 1))
+
+
 def tile(*tensors: TensorDesc) -> TileDesc:
     """A descriptor with these tensors, whatever it says of them: an input, and an output that may be the same."""
     return TileDesc(tensors[0], tensors[-1], (1,))
