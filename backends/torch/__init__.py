@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
 # Bytes of a case's elements, after which the device's memory is given back; other processes judge on the same device.
-MOST_RESERVED = 2**28
+MOST_RESERVED = 2**26
 MOST_WAITING = 60.0  # seconds for a device that has no room
 EAGER = "eager PyTorch"
 
