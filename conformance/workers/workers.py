@@ -82,8 +82,8 @@ class Workers(Executor):
             for process in self._processes.values():
                 process.kill()
         self._pool.shutdown(cancel_futures=True)
-        for place in range(self._count):
-            self._let_go(place)
+        with ThreadPoolExecutor(self._count) as pool:  # as what each has left takes a while to be gone
+            list(pool.map(self._let_go, range(self._count)))
 
     def _begun(self, place: int) -> list[Capabilities]:
         try:
