@@ -603,9 +603,10 @@ class _SharedTensors:
             for key, binding in (*inputs.items(), *outputs.items()):
                 bound.setdefault(id(binding.buffer), []).append((desc, key, binding))
         buffers = [bindings[0][2].buffer for bindings in bound.values()]
-        is_lent = lent is not None and bool(buffers) and all(map(lent.place, buffers))
-        self._lent = lent if is_lent else None
-        begin = 0 if lent is None else lent.start - PAGE if is_lent else lent.end
+        self._lent = lent if lent is not None and buffers and all(map(lent.place, buffers)) else None
+        begin = 0
+        if lent is not None:
+            begin = lent.end if self._lent is None else lent.start - PAGE
         self.end = begin + PAGE
         for identity, bindings in sorted(bound.items(), key=lambda each: _address(each[1][0][2].buffer)):
             buffer = bindings[0][2].buffer

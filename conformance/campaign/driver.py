@@ -86,11 +86,9 @@ def certify(
         return
     given_up, lost, chains = "", tuple[Loss, ...](), list[ChainedNetwork]()
     is_measured = begun is not None and THROUGHPUT in begun.units
-    ahead = engine.vast_makings()
     try:
-        for stage in engine.stages():
+        for stage, ahead in zip(engine.stages(), (engine.vast_makings(), ()), strict=True):
             executor.feed(stage, [stream], engine.wants, ahead)
-            ahead = iter(())  # they are of the first stage
         executor.close()
         watch = Stopwatch()
         for end in watch.each(Part.EXECUTE, execute_chains(engine.judge, engine.network_names, engine.newest)):

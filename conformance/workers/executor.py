@@ -368,7 +368,8 @@ class _Window:
         for n, block in enumerate(filter(self._wants, blocks)):
             window.insert(place + n, opened := _OpenTask(block, is_ahead=making.is_ahead))
             (self._not_begun if making.is_ahead else self._waiting).append(opened)
-        self._not_begun.sort(key=lambda opened: opened.needed, reverse=True)
+        if making.is_ahead:
+            self._not_begun.sort(key=lambda opened: opened.needed, reverse=True)
 
 
 class InProcess(Executor):

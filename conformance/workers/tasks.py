@@ -126,8 +126,8 @@ class CaseMaking(NamedTuple):
         watch = Stopwatch()
         with watch(Part.MAKE):
             blocks = tuple(
-                PackedCases(len(cases), pickle.dumps(cases), sum(map(executed_bytes, cases)))
-                for cases in blocks_of(self.make(), self.size)
+                PackedCases(len(cases), pickle.dumps(cases), needed)
+                for cases, needed in _weighed_blocks(self.make(), self.size)
             )
         return MadeCases(blocks, watch.seconds)
 
@@ -135,7 +135,8 @@ class CaseMaking(NamedTuple):
         """The blocks as tasks, each with a name of its own; as another process made them, or made here."""
         parts: list[tuple[int, Callable[[], Iterable[Case]], int]]
         if made is None:
-            parts = [(len(cases), partial(iter, cases), 0) for cases in blocks_of(self.make(), self.size)]
+            made_here = _weighed_blocks(self.make(), self.size)
+            parts = [(len(cases), partial(iter, cases), needed) for cases, needed in made_here]
         else:
             parts = [(packed.size, partial(pickle.loads, packed.content), packed.needed) for packed in made.blocks]
         left = sum(size for size, _, _ in parts)
@@ -150,15 +151,20 @@ class CaseMaking(NamedTuple):
 
 def blocks_of(cases: Iterable[Case], most: int) -> Iterator[tuple[Case, ...]]:
     """Cases in blocks of so many, or fewer where these are large, so that large ones are judged at the same time."""
+    return (block for block, _ in _weighed_blocks(cases, most))
+
+
+def _weighed_blocks(cases: Iterable[Case], most: int) -> Iterator[tuple[tuple[Case, ...], int]]:
+    """The same, each with the bytes of its tensors."""
     block, weight = [], 0
     for case in cases:
         block.append(case)
         weight += executed_bytes(case)
         if len(block) == most or weight >= HEAVY_BYTES:
-            yield tuple(block)
+            yield tuple(block), weight
             block, weight = [], 0
     if block:
-        yield tuple(block)
+        yield tuple(block), weight
 
 
 class SearchTask(NamedTuple):
