@@ -99,7 +99,7 @@ class Budget:
     def is_timed_cold(self, size: int, sizes: Sequence[int]) -> bool:
         """Whether an output of a size of a series is timed with cold caches, too.
 
-        What has one size alone has the largest, which lies in no cache.
+        What has one size alone stands beside a copy of as many bytes, which caches help alike.
         """
         return len(sizes) > 1 and (self.cold_series or size == sizes[-1])
 
