@@ -8,6 +8,7 @@ before anything is executed, and is part of what a backend says of itself: none 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from time import monotonic, sleep
 from typing import ClassVar, TypeVar
 
@@ -48,6 +49,8 @@ WORTH_A_KERNEL = 2**20
 # Bytes of a case's elements, after which the device's memory is given back; other processes judge on the same device.
 MOST_RESERVED = 2**26
 MOST_WAITING = 60.0  # seconds for a device that has no room
+# Seconds, of these, that tensors stay there and wait for room beside them: to bring them takes about as long.
+MOST_HOLDING = 2.0
 EAGER = "eager PyTorch"
 
 
@@ -145,26 +148,28 @@ class _Torch:
         Raises:
             OutOfMemory: there is none for long.
         """
-        give_up = monotonic() + MOST_WAITING
-        while True:
-            try:
-                return self._run_now(desc, inputs, outputs, how)
-            except torch.OutOfMemoryError as error:
-                lacking = OutOfMemory(str(error))
-            torch.cuda.empty_cache()  # now that no traceback holds what there was room for
-            if monotonic() > give_up:
-                raise lacking
-            sleep(1)
+        try:
+            return _with_room(partial(self._run_now, desc, inputs, outputs, how), MOST_WAITING, 1.0)
+        except torch.OutOfMemoryError as error:
+            raise OutOfMemory(str(error)) from None
 
     def _run_now(self, desc: OperatorDesc, inputs: Bindings, outputs: Bindings, how: Callable[[Work], _T]) -> _T:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(desc, inputs, outputs)
-            found = how(self._prepare(desc, resources, inputs, outputs))
+            work = self._prepare(desc, resources, inputs, outputs)
+            # Elements may share memory; what is made of them does not.
+            tensors = (slot.tensor for slot in slots(desc))
+            size = sum(each.element_count * each.data_type.bits for each in tensors) // 8
+            is_large = self._on_cuda and size > MOST_RESERVED
+            # In place, work that is broken off may have written what it reads.
+            written = {id(binding.buffer) for binding in outputs.values()}
+            is_in_place = any(id(binding.buffer) in written for binding in inputs.values())
+            found = _with_room(partial(how, work), MOST_HOLDING, 0.1) if is_large and not is_in_place else how(work)
+            if is_large:
+                torch.cuda.empty_cache()  # of what the work took, before results go back, which takes longer than it
             resources.write_back(outputs.values())
-        # Elements may share memory; what is made of them does not.
-        tensors = (slot.tensor for slot in slots(desc))
-        if self._on_cuda and sum(each.element_count * each.data_type.bits for each in tensors) > 8 * MOST_RESERVED:
-            del resources
+        if is_large:
+            del resources, work
             torch.cuda.empty_cache()
         return found
 
@@ -251,6 +256,20 @@ class _Torch:
                 fill(target, results[key])
 
         return work
+
+
+def _with_room(act: Callable[[], _T], most_seconds: float, pause: float) -> _T:
+    """Do something again until the device has room for it, or raise torch.OutOfMemoryError after so many seconds."""
+    give_up = monotonic() + most_seconds
+    while True:
+        try:
+            return act()
+        except torch.OutOfMemoryError as error:
+            lacking = torch.OutOfMemoryError(str(error))
+        torch.cuda.empty_cache()  # now that no traceback holds what there was room for
+        if monotonic() > give_up:
+            raise lacking
+        sleep(pause)
 
 
 class TorchBackend(_Torch):

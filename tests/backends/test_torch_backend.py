@@ -552,6 +552,46 @@ def test_a_device_without_room_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     assert (len(runs), held) == (1, [])
 
 
+@pytest.mark.parametrize("is_in_place", [False, True])
+def test_tensors_wait_for_room_where_they_are(is_in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work is tried again on the device's copies, which are made anew where it may have written what it reads; what it
+    took is given back before the results are brought back."""
+    tensor = TensorDesc.of(DataType.UINT8, (8,))
+    desc = TileDesc(tensor, tensor, (1,))
+    source = np.arange(8, dtype=np.uint8)
+    target = source if is_in_place else np.zeros_like(source)
+    done: list[str] = []
+
+    class Copies:
+        """The device's copies, on the CPU."""
+
+        def __init__(self, *_: object) -> None:
+            done.append("bring")
+
+        def view(self, binding: Binding, *_: object) -> torch.Tensor:
+            return torch.from_numpy(binding.buffer)
+
+        def write_back(self, _: object) -> None:
+            done.append("bring back")
+
+    def work() -> None:
+        done.append("work")
+        if done.count("work") < 3:
+            raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("give back"))
+    monkeypatch.setattr(torch_module, "sleep", lambda seconds: None)
+    monkeypatch.setattr(torch_module, "MOST_RESERVED", 15)
+    monkeypatch.setattr(torch_module, "DeviceResources", Copies)
+    backend = TorchBackend("cpu")
+    monkeypatch.setattr(backend, "_on_cuda", True)
+    monkeypatch.setattr(backend, "_work", lambda *_: work)
+    backend.execute(desc, Level.L6_4, {"input_tensor": Binding(source, 0, 8)}, {"output_tensor": Binding(target, 0, 8)})
+    tried = ["work", "give back"]
+    again = ["bring", *tried] * 2 + ["bring"] if is_in_place else ["bring", *tried * 2]
+    assert done == [*again, *tried, "bring back", "give back"]
+
+
 def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convolution_module, "MOST_COLUMNS", 5)
     source = torch.arange(2.0 * 3 * 4 * 7).reshape(2, 3, 4, 7)

@@ -45,6 +45,12 @@ from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 
 Tensors = Mapping[str, Tensor]  # by slot key
+MORE_ON_A_DEVICE = 32  # times as much at once: a part costs launches there, which are short beside work of this size
+
+
+def at_once(elements: int, device: torch.device) -> int:
+    """How many elements of an intermediate result are made at once, by how many a processor's caches hold."""
+    return elements if device.type == "cpu" else MORE_ON_A_DEVICE * elements
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, at_once, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import Recurrent
@@ -129,9 +129,9 @@ def _check(desc: Recurrent, tensors: Tensors, count: int, size: int) -> None:
 
 
 def _blocks(tensors: Tensors, width: int) -> Iterator[Tensors]:
-    """The tensors of as many sequences as make no more than `MOST_AT_ONCE` elements, of so many in each step."""
+    """The tensors of as many sequences as make no more elements than are made at once, of so many in each step."""
     _, steps, batch, _ = tensors["input_tensor"].shape
-    step = max(1, MOST_AT_ONCE // (steps * width))
+    step = max(1, at_once(MOST_AT_ONCE, tensors["input_tensor"].device) // (steps * width))
     for at in range(0, batch, step):
         parts = {key: tensors[key].narrow(d, at, min(step, batch - at)) for key, d in _BATCH.items() if key in tensors}
         yield {**tensors, **parts}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, at_once, check_sizes
 from dml_conformance.backends.torch.operators._indexing import in_range
 from dml_conformance.spec.descriptor import outputs as outputs_of
 from dml_conformance.spec.field_kinds import enumeration
@@ -70,11 +70,11 @@ def roi_align(desc: RoiAlign, tensors: Tensors) -> Tensors:
 
 
 def parts_of(rows: Samples, columns: Samples, channels: int, width: int) -> tuple[list[slice], list[slice]]:
-    """Parts of so many channels, and of so many columns of output elements. One of each has no more than `MOST_AT_ONCE`
-    samples, unless these are of one column."""
-    of_column = max(1, rows.first.numel() * columns.longest)
-    width_step = min(width, max(1, MOST_AT_ONCE // of_column))
-    channel_step = max(1, MOST_AT_ONCE // (of_column * width_step))
+    """Parts of so many channels, and of so many columns of output elements. One of each has no more samples than are
+    made at once, unless these are of one column."""
+    most, of_column = at_once(MOST_AT_ONCE, rows.first.device), max(1, rows.first.numel() * columns.longest)
+    width_step = min(width, max(1, most // of_column))
+    channel_step = max(1, most // (of_column * width_step))
     return _slices(channels, channel_step), _slices(width, width_step)
 
 
