@@ -234,6 +234,21 @@ def test_caches_are_cold_at_the_largest_of_several_sizes_alone() -> None:
     ]
 
 
+def test_with_cold_caches_what_is_steady_at_once_counts() -> None:
+    """What empties them before each run warms the device up; with warm ones that takes many runs."""
+    asked: list[int] = []
+
+    class Short(Cold):
+        def time_execution_cold(self, desc: OperatorDesc, *rest: Any) -> list[float]:
+            asked.append(rest[-1])
+            return super().time_execution_cold(desc, *rest)
+
+    budget = replace(BUDGETS["quick"], large_bytes=256 * KIB, repeats=7, timed_types=1)
+    rows = rows_of(measure(Judge(Short(1e-4, accelerated=True), "fake"), ("TILE",), (Level.L6_4,), budget))
+    assert [len(row.seconds) for row in rows] == [7, 7, 7]
+    assert asked == [7, 7, 7]  # copies by a kernel of both sizes, and the row
+
+
 def test_where_caches_cannot_be_emptied_and_without_a_clock_a_backend_is_timed_all_the_same() -> None:
     assert {row.caches for row in measured(NeverCold())} == {Caches.WARM}
     rows = measured(Untimed())
