@@ -265,10 +265,10 @@ def _with_room(act: Callable[[], _T], most_seconds: float, pause: float) -> _T:
         try:
             return act()
         except torch.OutOfMemoryError as error:
-            lacking = torch.OutOfMemoryError(str(error))
-        torch.cuda.empty_cache()  # now that no traceback holds what there was room for
+            lacking = str(error)  # not the error: its traceback has what there was room for, and this frame
+        torch.cuda.empty_cache()
         if monotonic() > give_up:
-            raise lacking
+            raise torch.OutOfMemoryError(lacking)
         sleep(pause)
 
 

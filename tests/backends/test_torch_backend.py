@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -552,21 +553,32 @@ def test_a_device_without_room_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     assert (len(runs), held) == (1, [])
 
 
-@pytest.mark.parametrize("is_in_place", [False, True])
-def test_tensors_wait_for_room_where_they_are(is_in_place: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work is tried again on the device's copies, which are made anew where it may have written what it reads; what it
-    took is given back before the results are brought back."""
+@pytest.mark.parametrize(
+    ("is_in_place", "most_holding", "tried"),
+    [
+        (False, 2.0, ["bring", *["work", "give back, 1 there"] * 2]),
+        (False, -1.0, ["bring", "work", "give back, 1 there", "give back, 0 there"] * 2 + ["bring"]),
+        (True, 2.0, ["bring", "work", "give back, 0 there"] * 2 + ["bring"]),
+    ],
+    ids=["where they are", "anew after long", "anew in place"],
+)
+def test_work_is_tried_again_where_the_device_has_no_room(
+    is_in_place: bool, most_holding: float, tried: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device's copies stay for a while, unless work may have written what it reads. Nothing holds them longer, and
+    what work took is given back before results are brought back."""
     tensor = TensorDesc.of(DataType.UINT8, (8,))
-    desc = TileDesc(tensor, tensor, (1,))
     source = np.arange(8, dtype=np.uint8)
     target = source if is_in_place else np.zeros_like(source)
     done: list[str] = []
+    there: weakref.WeakSet[Any] = weakref.WeakSet()
 
     class Copies:
         """The device's copies, on the CPU."""
 
         def __init__(self, *_: object) -> None:
             done.append("bring")
+            there.add(self)
 
         def view(self, binding: Binding, *_: object) -> torch.Tensor:
             return torch.from_numpy(binding.buffer)
@@ -574,22 +586,34 @@ def test_tensors_wait_for_room_where_they_are(is_in_place: bool, monkeypatch: py
         def write_back(self, _: object) -> None:
             done.append("bring back")
 
-    def work() -> None:
-        done.append("work")
-        if done.count("work") < 3:
-            raise torch.OutOfMemoryError("no room")
+    def prepared(desc: OperatorDesc, resources: Copies, *_: object) -> Callable[[], None]:
+        def work() -> None:
+            assert resources in there
+            done.append("work")
+            if done.count("work") < 3:
+                raise torch.OutOfMemoryError("no room")
 
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append("give back"))
+        return work
+
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append(f"give back, {len(there)} there"))
     monkeypatch.setattr(torch_module, "sleep", lambda seconds: None)
     monkeypatch.setattr(torch_module, "MOST_RESERVED", 15)
+    monkeypatch.setattr(torch_module, "MOST_HOLDING", most_holding)
     monkeypatch.setattr(torch_module, "DeviceResources", Copies)
     backend = TorchBackend("cpu")
     monkeypatch.setattr(backend, "_on_cuda", True)
-    monkeypatch.setattr(backend, "_work", lambda *_: work)
-    backend.execute(desc, Level.L6_4, {"input_tensor": Binding(source, 0, 8)}, {"output_tensor": Binding(target, 0, 8)})
-    tried = ["work", "give back"]
-    again = ["bring", *tried] * 2 + ["bring"] if is_in_place else ["bring", *tried * 2]
-    assert done == [*again, *tried, "bring back", "give back"]
+    monkeypatch.setattr(backend, "_prepare", prepared)
+    gc.disable()
+    try:
+        backend.execute(
+            TileDesc(tensor, tensor, (1,)),
+            Level.L6_4,
+            {"input_tensor": Binding(source, 0, 8)},
+            {"output_tensor": Binding(target, 0, 8)},
+        )
+    finally:
+        gc.enable()
+    assert done == [*tried, "work", "give back, 1 there", "bring back", "give back, 0 there"]
 
 
 def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
