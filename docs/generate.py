@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from dml_conformance.backends.onnxruntime.forms import WITHOUT_FORM, mapped_operators
 from dml_conformance.backends.onnxruntime.table import NODES, nodes_of
 from dml_conformance.conformance.accuracy.page import as_markdown as as_markdown_of_bounds
-from dml_conformance.conformance.accuracy.page import read_measured
+from dml_conformance.conformance.accuracy.page import read_certified, read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
 from dml_conformance.conformance.exchange.onnx.coverage import NEWEST, OLDEST, Covered, Way, counts, coverage, webnn
@@ -341,9 +341,11 @@ def _accuracy_page() -> str:
         "are left out.\n\nThe figures of DirectML are those of its worst results over some ranges, as `spec/data` has "
         "them; elsewhere it may need more. The others are in `docs/measured`, as `dml-conformance accuracy --format "
         "json` prints them ([how to](how-to/measure-accuracy.md)); `numpy` is `docs/examples/numpy_backend.py`. "
-        "Operators whose results are exact are left out."
+        "Operators whose results are exact are left out; those that are no functions of numbers or rows stand "
+        "[at the end](#in-campaigns)."
     )
-    return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(ROOT / "docs" / "measured")))
+    folder = ROOT / "docs" / "measured"
+    return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(folder), read_certified(folder)))
 
 
 # --- the real library ---------------------------------------------------------------------------------------------

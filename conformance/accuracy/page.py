@@ -1,7 +1,7 @@
 """The page on bounds: how wide each is, and how much of it implementations need.
 
-It is made of what `dml-conformance accuracy --format json` printed (`docs/measured`), and of the errors that the real
-library was seen to make (`spec/data/observed_accuracy.json`).
+It is made of what `dml-conformance accuracy --format json` printed and certificates say (`docs/measured`), and of the
+errors that the real library was seen to make (`spec/data/observed_accuracy.json`).
 """
 
 from __future__ import annotations
@@ -89,6 +89,32 @@ class MeasuredAccuracy(msgspec.Struct, frozen=True):
         return next((one for one in self.results if (one.operator, one.data_type) == key), None)
 
 
+class JudgedErrors(msgspec.Struct, frozen=True):
+    """Of what a certificate says of an operator's results, what is needed here."""
+
+    operator: str
+    data_type: str
+    results: int
+    largest_ulp: float
+    of_the_bound: float
+    wrong: int
+
+
+class CampaignRun(msgspec.Struct, frozen=True):
+    budget: str
+    accuracy: str
+    finished: str
+
+
+class Certified(msgspec.Struct, frozen=True):
+    """Of a certificate, what is needed here."""
+
+    headline: str
+    backend: MeasuredBackend
+    run: CampaignRun
+    accuracy: tuple[JudgedErrors, ...]
+
+
 @cache
 def observed_accuracy() -> ObservedAccuracy:
     return read_data("observed_accuracy", ObservedAccuracy)
@@ -101,12 +127,50 @@ def read_measured(folder: Path) -> list[MeasuredAccuracy]:
     ]
 
 
-def as_markdown(measured: Sequence[MeasuredAccuracy]) -> str:
-    """A table for each tolerance."""
-    return "\n\n".join(
+def read_certified(folder: Path) -> list[Certified]:
+    """What is recorded of campaigns in a folder, in the order of the files' names."""
+    return [msgspec.json.decode(path.read_bytes(), type=Certified) for path in sorted(folder.glob("campaign-*.json"))]
+
+
+def as_markdown(measured: Sequence[MeasuredAccuracy], certified: Sequence[Certified] = ()) -> str:
+    """A table for each tolerance, and one of what the certificates have of all operators beside these."""
+    sections = [
         _section(tolerance, [one for one in measured if one.accuracy == tolerance.name])
         for tolerance in TOLERANCES.values()
-    )
+    ]
+    return "\n\n".join([*sections, *([_campaigns(certified)] if certified else [])])
+
+
+def _campaigns(certified: Sequence[Certified]) -> str:
+    lines = [
+        "## In campaigns",
+        "",
+        (
+            "What the results of other operators took of their bounds in campaigns, by their certificates: 100 % is "
+            "the last number that is right. An error in units in the last place stands beside it where it is known; of "
+            "sums and products it is not, as their bounds are intervals."
+        ),
+        "",
+    ]
+    for one in certified:
+        versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
+        run = f"{one.run.budget}, tolerance {one.run.accuracy}, {one.run.finished[:10]}"
+        lines.append(f"- {one.backend.name}: {one.backend.device}, {versions}; {run}: {one.headline}")
+    found = [{(each.operator, each.data_type): each for each in one.accuracy} for one in certified]
+    columns = ["operator", "type", *(one.backend.name for one in certified)]
+    lines += ["", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    for name, data_type in sorted({key for each in found for key in each if key[0] not in functions()}):
+        cells = (_errors_cell(each.get((name, data_type))) for each in found)
+        lines.append(f"| {' | '.join((name, data_type, *cells))} |")
+    return "\n".join(lines)
+
+
+def _errors_cell(errors: JudgedErrors | None) -> str:
+    if errors is None:
+        return ""
+    known = f", {errors.largest_ulp:.3g} ULP" if errors.results else ""
+    wrong = f", {errors.wrong:,} wrong" if errors.wrong else ""
+    return f"{errors.of_the_bound:.0%}{known}{wrong}"
 
 
 def _section(tolerance: Tolerance, measured: Sequence[MeasuredAccuracy]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from dml_conformance.conformance.accuracy.functions import functions
-from dml_conformance.conformance.accuracy.page import MeasuredAccuracy, as_markdown, observed_accuracy
+from dml_conformance.conformance.accuracy.page import MeasuredAccuracy, as_markdown, observed_accuracy, read_certified
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator_facts import operator_facts
@@ -84,3 +85,32 @@ def test_what_was_observed_is_of_operators_that_there_are() -> None:
     for types in seen.operators.values():
         assert set(types) <= {"FLOAT32", "FLOAT16"}
         assert all(one.count > 0 and one.error >= 0 and one.arguments for rows in types.values() for one in rows)
+
+
+def test_what_campaigns_took_of_the_bounds_of_other_operators(tmp_path: Path) -> None:
+    """Those that are tried on numbers and rows stand above; a certificate that lacks one leaves its cell empty."""
+
+    def certificate(name: str, *accuracy: tuple[str, str, int, float, float, int]) -> None:
+        keys = ("operator", "data_type", "results", "largest_ulp", "of_the_bound", "wrong")
+        made = {
+            "headline": "agrees",
+            "backend": {"name": name, "device": "a device", "versions": {"mine": "1"}},
+            "run": {"budget": "standard", "accuracy": "directml", "finished": "2026-11-30T03:31:30Z"},
+            "accuracy": [dict(zip(keys, each, strict=True)) for each in accuracy],
+        }
+        (tmp_path / f"campaign-{name}.json").write_bytes(msgspec.json.encode(made))
+
+    certificate("one", ("GEMM", "FLOAT32", 0, 0.0, 0.25, 0), (SQRT, "FLOAT32", 9, 0.5, 0.5, 0))
+    certificate("two", ("GEMM", "FLOAT32", 0, 0.0, 1.5, 1_234), ("DEQUANTIZE", "FLOAT16", 8, 0.123456, 0.0, 0))
+    about = "a device, mine 1; standard, tolerance directml, 2026-11-30: agrees"
+    section = as_markdown([], read_certified(tmp_path)).split("## In campaigns")[1]
+    assert section.splitlines()[-7:] == [
+        f"- one: {about}",
+        f"- two: {about}",
+        "",
+        "| operator | type | one | two |",
+        "| --- | --- | --- | --- |",
+        "| DEQUANTIZE | FLOAT16 |  | 0%, 0.123 ULP |",
+        "| GEMM | FLOAT32 | 25% | 150%, 1,234 wrong |",
+    ]
+    assert "## In campaigns" not in as_markdown([])
