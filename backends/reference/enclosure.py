@@ -168,6 +168,8 @@ class Evaluation:
             return None
         if is_nearest:
             ends = pair(xp, low, -high)
+            if self.data_type is DataType.FLOAT16:  # which may be what FLOAT32 has of it, rounded once more
+                ends = xp.minimum(ends, nearest(xp, ends, DataType.FLOAT32))
             return xp.minimum(ends, nearest(xp, ends, self.data_type))
         if keeps and bound.ulp == 1.0:
             ends = pair(xp, low, -high)

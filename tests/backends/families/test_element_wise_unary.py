@@ -312,6 +312,41 @@ def test_scale_bias_may_be_rounded_in_steps_or_at_once(name: str, kind: Any) -> 
     assert seen > 20
 
 
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
+@pytest.mark.parametrize(
+    ("name", "members", "steps"),
+    [
+        ("ACTIVATION_LINEAR", {"alpha": 0.7, "beta": 0.3}, lambda x: FLOAT32(0.7) * x + FLOAT32(0.3)),
+        ("ELEMENT_WISE_IDENTITY", {"scale_bias": ScaleBias(0.7, 0.3)}, lambda x: FLOAT32(0.7) * x + FLOAT32(0.3)),
+        (
+            "ACTIVATION_HARD_SIGMOID",
+            {"alpha": 0.7, "beta": 0.3},
+            lambda x: (FLOAT32(0.7) * x + FLOAT32(0.3)).clip(0, 1),
+        ),
+        (
+            "ACTIVATION_HARD_SWISH",
+            {"alpha": 0.7, "beta": 0.3},
+            lambda x: x * (FLOAT32(0.7) * x + FLOAT32(0.3)).clip(0, 1),
+        ),
+        ("ACTIVATION_LEAKY_RELU", {"alpha": 0.7}, lambda x: np.where(x >= 0, x, FLOAT32(0.7) * x)),
+        ("ACTIVATION_SHRINK", {"bias": 0.7, "threshold": 0.0}, lambda x: x - np.sign(x) * FLOAT32(0.7)),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_results_of_float16_may_be_those_of_float32_rounded_once_more(
+    name: str, members: dict[str, Any], steps: Callable[[Any], Any], tolerance: Tolerance
+) -> None:
+    """What FLOAT32 has of a step may lie between two numbers where the exact value does not: PyTorch computes so."""
+    every = np.arange(2**16, dtype=np.uint16).view(FLOAT16)
+    x = every[np.abs(every) < 2**12]
+    run = example(name, FLOAT16, input=x, **members)
+    rounded = steps(x.astype(FLOAT32)).astype(FLOAT16)
+    is_right = run.holds(rounded, tolerance=tolerance)
+    assert is_right.all(), (x[~is_right][:5], rounded[~is_right][:5])
+    far = rounded + FLOAT16(4) * np.abs(np.spacing(rounded))
+    assert not run.holds(far, tolerance=tolerance)[np.abs(x) > 1].any()
+
+
 # --- those that compute in full precision -----------------------------------------------------------------------------
 
 
