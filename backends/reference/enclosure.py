@@ -143,7 +143,10 @@ class Evaluation:
         xp = namespace(value)
         primitive, bound = self.primitive(name)
         if factor != 1.0:
-            bound = replace(bound, absolute=abs(factor) * bound.absolute)
+            # Of a subnormal result a unit is multiplied, too, and what comes of it is rounded once more.
+            least = 0.0 if self.data_type is None else FORMATS[self.data_type].subnormal
+            absolute = max(abs(factor) * bound.absolute, (abs(factor) * bound.ulp + 1.0) * least)
+            bound = replace(bound, absolute=absolute)
         if self.data_type is not None:
             rounded = self._rounded(xp, low, high, bound, primitive.keeps, exact)
             if rounded is None:

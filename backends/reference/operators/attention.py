@@ -42,11 +42,11 @@ def _output(desc: Attention, arrays: Arrays, slot: Slot, tolerance: Tolerance) -
         # Heads of queries share those of keys and values in runs.
         shared = np.arange(sizes.query.heads) * sizes.key.heads // sizes.query.heads
         q, (k, v) = biased["q"], (_behind(numbers, of, biased[of])[:, shared] for of in "kv")
-        scores = _scores(q, k.permute(0, 1, 3, 2), desc.scale)
-        if "relative_position_bias_tensor" in numbers:
-            of_places = numbers["relative_position_bias_tensor"].reshape(*sizes.scores)
-            scores = rounded_or_not(scores, data_type) + of_places
-        found = _attended(desc, arrays, rounded_or_not(scores, data_type), v, data_type).permute(0, 2, 1, 3)
+        products = rounded_or_not(_scores(q, k.permute(0, 1, 3, 2), desc.scale), data_type)
+        of_places = numbers.get("relative_position_bias_tensor")
+        if of_places is not None:
+            of_places = of_places.reshape(*sizes.scores)
+        found = _attended(desc, arrays, products, of_places, v, data_type).permute(0, 2, 1, 3)
     return found.reshape(*slot.tensor.sizes).to(data_type)
 
 
@@ -93,12 +93,17 @@ def _scores(q: Enclosure, k: Enclosure, scale: float) -> Enclosure:
     return product if scale == 1.0 else either(product * scale, (q * scale) @ k)
 
 
-def _attended(desc: Attention, arrays: Arrays, scores: Enclosure, v: Enclosure, data_type: DataType) -> Enclosure:
-    """The values, weighed; MaskFilterValue is added to what is masked, or stands in its place."""
+def _attended(
+    desc: Attention, arrays: Arrays, products: Enclosure, of_places: Enclosure | None, v: Enclosure, data_type: DataType
+) -> Enclosure:
+    """The values, weighed. MaskFilterValue is added to what is masked, or to its bias first, or stands in its place."""
+    scores = products if of_places is None else rounded_or_not(products + of_places, data_type)
     if desc.mask_tensor is None:
         return _weighed(scores, v, data_type)
     is_masked, is_open = masked(desc, arrays["mask_tensor"].view("<i4"), scores.shape)
     added, kept = scores + desc.mask_filter_value, known(~is_masked)
+    if of_places is not None:
+        added = either(added, products + rounded_or_not(of_places + desc.mask_filter_value, data_type))
     choices = (where(kept, scores, other) for other in (added, scores.operand(desc.mask_filter_value)))
     both = rounded_or_not(concatenate(list(choices), 0), data_type)
     found = _weighed(both, concatenate([v, v], 0), data_type)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, either, stack
-from dml_conformance.backends.reference.floats import UNIT
+from dml_conformance.backends.reference.floats import FORMATS, OUTWARD, UNIT, nearest
 from dml_conformance.backends.reference.layout import NUMBERS, UNSIGNED, Arrays, Compute, as_numbers
 from dml_conformance.backends.reference.operators._weights import (
     Weights,
@@ -19,6 +19,7 @@ from dml_conformance.backends.reference.operators._weights import (
 )
 from dml_conformance.backends.reference.parts import Cut, CutRows
 from dml_conformance.spec.accuracy import Tolerance
+from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Expectation, Mask, Within
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.resample import is_nearest, pixel_offsets
@@ -175,7 +176,8 @@ def linear(desc: Resample, arrays: Arrays, scales: Any, offsets: Any) -> dict[st
 
 
 def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> Enclosure:
-    """Weighted sums, each step rounded, and what they are at other coordinates that FLOAT32 may have.
+    """Weighted sums, of all dimensions at once or of one after the other, each step rounded, and what they are at other
+    coordinates that FLOAT32 may have.
 
     At an end, and beyond it, an implementation may add up the element there with two weights, or take it as it is; of
     images also along the other dimension than the one in which it interpolates.
@@ -188,21 +190,30 @@ def _interpolated(evaluation: Evaluation, numbers: Any, every: list[Along]) -> E
     corners, weights = [evaluation.of(numbers)], evaluation.of(np.ones((1,) * numbers.ndim, np.float32))
     factor: Any = 1.0
     is_split = any((along.anywhere % 1).any() for along in every)
-    terms = [(corners[0], weights)]
+    terms, magnitude, weighted = [(corners[0], weights)], np.abs(numbers).astype(np.float64), 0
     for d, along in enumerate(every):
         sizes = [-1 if axis == d else 1 for axis in range(numbers.ndim)]
         factor = factor * (1.0 + 4.0 * along.error.reshape(sizes))
-        part = evaluation.of(along.parts(numbers.shape[d], is_split and d >= numbers.ndim - 2).reshape(sizes))
+        parts = along.parts(numbers.shape[d], is_split and d >= numbers.ndim - 2).reshape(sizes)
+        part, near = evaluation.of(parts), nearest(np, parts, DataType.FLOAT32)
+        if (near != parts).any():  # what is left of 1 is then another number, and their sum is not 1
+            part = either(part, evaluation.of(near))
         by = (1.0 - part, part)
         terms = [
-            (side, weight * by[n] if part.value.any() else weight)
+            (side, weight * by[n] if parts.any() else weight)
             for corner, weight in terms
-            for n, side in enumerate(_sides(corner, along.anywhere, d)[: 1 + bool(part.value.any())])
+            for n, side in enumerate(_sides(corner, along.anywhere, d)[: 1 + bool(parts.any())])
         ]
+        magnitude, weighted = _lerp(*between(magnitude, along.exact, d), d), weighted + bool(parts.any())
     total = stack([corner * weight for corner, weight in terms]).sum((0,))[0]
     rest = 2.0**-18 * (high - low) + 8 * UNIT * (np.abs(low) + np.abs(high)) * (high > low)
     low, high = low - (total.value - total.low) * factor - rest, high + (total.high - total.value) * factor + rest
-    return Enclosure(evaluation, exact, np.minimum(low, total.low), np.maximum(high, total.high))
+    low, high = np.minimum(low, total.low), np.maximum(high, total.high)
+    if weighted > 1:  # one dimension after the other rounds a product for each, unless all are exact
+        each = evaluation.primitive("multiply")[1].ulp * FORMATS[DataType.FLOAT32].epsilon
+        lost = np.where(low == high, 0.0, OUTWARD * (weighted - 1) * each * magnitude)
+        low, high = low - lost, high + lost
+    return Enclosure(evaluation, exact, low, high)
 
 
 def _lerp(below: Floats, above: Floats, part: Floats, d: int) -> Floats:

@@ -29,7 +29,9 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import Unsupported
 from dml_conformance.backends.reference.operators import resample as resample_module
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.field_kinds import Size2d
 
 NEAREST, LINEAR = 0, 1
 INCREASING = 0
@@ -233,6 +235,43 @@ def test_at_an_end_the_element_there_may_be_added_up_with_two_weights() -> None:
     assert run.holds(exact).all()
     assert run.holds(np.nextafter(exact, np.float32(-9))).all()
     assert not run.holds(exact * np.float32(1.00001)).any()
+
+
+@pytest.mark.parametrize("scale", [2, 3])
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
+def test_images_may_be_interpolated_in_steps_of_float32(scale: int, tolerance: Tolerance) -> None:
+    """One dimension after the other, by a weight and what is left of 1 by it, each step rounded: PyTorch does so. What
+    is exact either way has one result."""
+    f32, random = np.float32, np.random.default_rng(scale)
+    image = (random.random((64, 3, 3), f32) - f32(0.5)) * f32(2.0) ** random.integers(-9, 9, (64, 3, 3)).astype(f32)
+    places = ((np.arange(3 * scale) + 0.5) / scale - 0.5).clip(0, 2)
+    below = np.floor(places).astype(int)
+    above, weight = (below + 1).clip(max=2), (places - below).astype(f32)
+    rows = image[:, below] * (f32(1) - weight)[:, None] + image[:, above] * weight[:, None]
+    found = rows[..., below] * (f32(1) - weight) + rows[..., above] * weight
+
+    def upsampled(numbers: Any, by: int) -> Run:
+        size = 3 * by
+        return example(
+            "UPSAMPLE_2D", input=numbers[:, None], output=(64, 1, size, size), interpolation_mode=LINEAR,
+            scale_size=Size2d(by, by),
+        )  # fmt: skip
+
+    run = upsampled(image, scale)
+    assert run.holds(found[:, None], tolerance=tolerance).all()
+    assert not run.holds(found[:, None] * f32(1 + 2.0**-8), tolerance=tolerance)[:, 0][np.abs(found) > 2].any()
+    low, high, _ = upsampled(np.round(image), 2).ends(tolerance=tolerance)
+    assert (low == high)[..., 1:-1, 1:-1].all()  # at an end the element there may be added up with two weights
+
+
+def test_two_weights_of_float32_need_not_add_up_to_1() -> None:
+    run = example("RESAMPLE", input=[195, 196], output=(6,), interpolation_mode=LINEAR, scales=(3.0,))
+    third = np.float32(1) / np.float32(3)
+    found = np.float32(195) * (np.float32(1) - third) + np.float32(196) * third
+    assert found == np.float32(195.33331)
+    for tolerance in (DIRECTML, PRECISE):
+        is_right = run.holds(np.full(6, found), tolerance=tolerance)
+        assert is_right.tolist() == [False, False, True, False, False, False]
 
 
 def test_what_is_antialiased_is_open_and_not_supported() -> None:

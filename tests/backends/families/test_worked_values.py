@@ -11,7 +11,7 @@ import pytest
 from family_cases import assert_conforms, described, example
 
 from dml_conformance.backends.torch import TorchBackend
-from dml_conformance.spec.accuracy import PRECISE
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
 from dml_conformance.spec.field_kinds import ScaleBias, Size2d
 from dml_conformance.spec.operators.attention import MASK_TYPE
 from dml_conformance.spec.operators.reduce import FUNCTION
@@ -1501,3 +1501,23 @@ def test_worked_values(row: Example) -> None:
         for values, _ in map(asked, row.imprecise):
             assert not run.holds(values, row.key, PRECISE).all(), (kind, values)
         assert_conforms(TorchBackend("cpu"), run)
+
+
+@pytest.mark.parametrize("tolerance", [DIRECTML, PRECISE], ids=lambda tolerance: tolerance.name)
+def test_what_filters_a_score_may_be_added_to_its_bias_first(tolerance: Tolerance) -> None:
+    """Of a filter of -10,000 that is rounded twice, each time by as much as 2^-11."""
+    scores, biases = F32([1.5, 1.0]) * F32(2.0**-10), F32([1.5, -3.0]) * F32(2.0**-10)
+    operator, given = masked("BOOLEAN", [[[[0, 0]]]], *scores, relative_position_bias=biases.reshape(1, 1, 1, 2))
+    one, other = map(float, scores + (biases + F32(-10_000)))
+    value = 1 + 1 / (1 + math.exp(one - other))
+    assert example(operator, **given).holds(value, tolerance=tolerance).all()
+    assert not example(operator, **given).holds(value - 0.01, tolerance=tolerance).any()
+
+
+def test_what_is_subnormal_is_multiplied_with_its_error() -> None:
+    """A softplus of one unit more or less comes to three units; a hundred of them are too many."""
+    least, alpha = 2.0**-149, 3.0
+    run = example("ACTIVATION_PARAMETRIC_SOFTPLUS", input=[-92.0], alpha=alpha, beta=1.0)
+    exact = round(math.exp(-92.0) / least)
+    for more, is_right in ((-3, True), (0, True), (3, True), (100, False), (-100, False)):
+        assert run.holds(alpha * (exact + more) * least, tolerance=PRECISE).tolist() == [is_right], more
