@@ -55,7 +55,7 @@ class WarmUp(NamedTuple):
 # and more.
 QUICK = WarmUp(32, 0.02, most_seconds=0.1)
 PATIENT = WarmUp(128, 0.25, most_seconds=0.5)
-NONE = WarmUp(1, 0.0, most_seconds=0.1)  # what is steady at once counts
+NO_WARM_UP = WarmUp(1, 0.0, most_seconds=0.1)  # what is steady at once counts
 
 
 class Series(NamedTuple):

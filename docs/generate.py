@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from dml_conformance.backends.onnxruntime.forms import WITHOUT_FORM, mapped_operators
 from dml_conformance.backends.onnxruntime.table import NODES, nodes_of
 from dml_conformance.conformance.accuracy.page import as_markdown as as_markdown_of_bounds
-from dml_conformance.conformance.accuracy.page import read_certified, read_measured
+from dml_conformance.conformance.accuracy.page import read_campaigns, read_measured
 from dml_conformance.conformance.campaign.budget import BUDGETS, MIB
 from dml_conformance.conformance.cli import main as command_line
 from dml_conformance.conformance.exchange.onnx.coverage import NEWEST, OLDEST, Covered, Way, counts, coverage, webnn
@@ -345,7 +345,7 @@ def _accuracy_page() -> str:
         "[at the end](#in-campaigns)."
     )
     folder = ROOT / "docs" / "measured"
-    return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(folder), read_certified(folder)))
+    return _page("Accuracy", introduction, as_markdown_of_bounds(read_measured(folder), read_campaigns(folder)))
 
 
 # --- the real library ---------------------------------------------------------------------------------------------

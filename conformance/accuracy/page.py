@@ -106,7 +106,7 @@ class CampaignRun(msgspec.Struct, frozen=True):
     finished: str
 
 
-class Certified(msgspec.Struct, frozen=True):
+class CampaignAccuracy(msgspec.Struct, frozen=True):
     """Of a certificate, what is needed here."""
 
     headline: str
@@ -127,21 +127,23 @@ def read_measured(folder: Path) -> list[MeasuredAccuracy]:
     ]
 
 
-def read_certified(folder: Path) -> list[Certified]:
+def read_campaigns(folder: Path) -> list[CampaignAccuracy]:
     """What is recorded of campaigns in a folder, in the order of the files' names."""
-    return [msgspec.json.decode(path.read_bytes(), type=Certified) for path in sorted(folder.glob("campaign-*.json"))]
+    return [
+        msgspec.json.decode(path.read_bytes(), type=CampaignAccuracy) for path in sorted(folder.glob("campaign-*.json"))
+    ]
 
 
-def as_markdown(measured: Sequence[MeasuredAccuracy], certified: Sequence[Certified] = ()) -> str:
+def as_markdown(measured: Sequence[MeasuredAccuracy], campaigns: Sequence[CampaignAccuracy] = ()) -> str:
     """A table for each tolerance, and one of what the certificates have of all operators beside these."""
     sections = [
         _section(tolerance, [one for one in measured if one.accuracy == tolerance.name])
         for tolerance in TOLERANCES.values()
     ]
-    return "\n\n".join([*sections, *([_campaigns(certified)] if certified else [])])
+    return "\n\n".join([*sections, *([_in_campaigns(campaigns)] if campaigns else [])])
 
 
-def _campaigns(certified: Sequence[Certified]) -> str:
+def _in_campaigns(campaigns: Sequence[CampaignAccuracy]) -> str:
     lines = [
         "## In campaigns",
         "",
@@ -152,12 +154,12 @@ def _campaigns(certified: Sequence[Certified]) -> str:
         ),
         "",
     ]
-    for one in certified:
+    for one in campaigns:
         versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
         run = f"{one.run.budget}, tolerance {one.run.accuracy}, {one.run.finished[:10]}"
         lines.append(f"- {one.backend.name}: {one.backend.device}, {versions}; {run}: {one.headline}")
-    found = [{(each.operator, each.data_type): each for each in one.accuracy} for one in certified]
-    columns = ["operator", "type", *(one.backend.name for one in certified)]
+    found = [{(each.operator, each.data_type): each for each in one.accuracy} for one in campaigns]
+    columns = ["operator", "type", *(one.backend.name for one in campaigns)]
     lines += ["", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for name, data_type in sorted({key for each in found for key in each if key[0] not in functions()}):
         cells = (_errors_cell(each.get((name, data_type))) for each in found)

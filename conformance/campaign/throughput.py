@@ -16,7 +16,7 @@ import msgspec
 
 from dml_conformance.backends.base import RAISED, Backend, Capabilities
 from dml_conformance.backends.processes.errors import StrayWrite
-from dml_conformance.backends.timing import NONE, PATIENT, QUICK, Series, WallClock, time_copy, time_steadily
+from dml_conformance.backends.timing import NO_WARM_UP, PATIENT, QUICK, Series, WallClock, time_copy, time_steadily
 from dml_conformance.conformance.campaign.budget import SIZE_RATIO, Budget
 from dml_conformance.conformance.judge.judge import FIRST_RUNS, LAST_RUNS, Judge, Judgement, Pending, verdict_on
 from dml_conformance.conformance.judge.timed import TimedMemory
@@ -193,7 +193,7 @@ class _Meter:
         self._copying = [make for operator, make in COPIES.items() if operator in capabilities.operators]
         self._repeats = repeats
         # To empty the caches before each run is work enough to keep a device warm.
-        self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: NONE}
+        self._warm_up = {Caches.WARM: PATIENT if capabilities.accelerated else QUICK, Caches.COLD: NO_WARM_UP}
         # How long it takes to empty them is not known.
         self._beside = {Caches.WARM: BESIDE_A_LAUNCH if capabilities.accelerated else BESIDE_A_RUN, Caches.COLD: inf}
         self._most = MOST_OF_AN_ACCELERATOR if capabilities.accelerated else MOST_OF_A_CORE * (os.cpu_count() or 1)

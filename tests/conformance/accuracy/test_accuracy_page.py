@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dml_conformance.conformance.accuracy.functions import functions
-from dml_conformance.conformance.accuracy.page import MeasuredAccuracy, as_markdown, observed_accuracy, read_certified
+from dml_conformance.conformance.accuracy.page import MeasuredAccuracy, as_markdown, observed_accuracy, read_campaigns
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.operator_facts import operator_facts
@@ -103,7 +103,7 @@ def test_what_campaigns_took_of_the_bounds_of_other_operators(tmp_path: Path) ->
     certificate("one", ("GEMM", "FLOAT32", 0, 0.0, 0.25, 0), (SQRT, "FLOAT32", 9, 0.5, 0.5, 0))
     certificate("two", ("GEMM", "FLOAT32", 0, 0.0, 1.5, 1_234), ("DEQUANTIZE", "FLOAT16", 8, 0.123456, 0.0, 0))
     about = "a device, mine 1; standard, tolerance directml, 2026-11-30: agrees"
-    section = as_markdown([], read_certified(tmp_path)).split("## In campaigns")[1]
+    section = as_markdown([], read_campaigns(tmp_path)).split("## In campaigns")[1]
     assert section.splitlines()[-7:] == [
         f"- one: {about}",
         f"- two: {about}",
