@@ -157,14 +157,10 @@ class _Torch:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(desc, inputs, outputs)
             work = self._prepare(desc, resources, inputs, outputs)
-            # Elements may share memory; what is made of them does not.
-            tensors = (slot.tensor for slot in slots(desc))
-            size = sum(each.element_count * each.data_type.bits for each in tensors) // 8
-            is_large = self._on_cuda and size > MOST_RESERVED
+            is_large = self._on_cuda and _element_bytes(desc) > MOST_RESERVED
             # In place, work that is broken off may have written what it reads.
-            written = {id(binding.buffer) for binding in outputs.values()}
-            is_in_place = any(id(binding.buffer) in written for binding in inputs.values())
-            found = _with_room(partial(how, work), MOST_HOLDING, 0.1) if is_large and not is_in_place else how(work)
+            is_tried_again = is_large and not _share_memory(inputs, outputs)
+            found = _with_room(partial(how, work), MOST_HOLDING, 0.1) if is_tried_again else how(work)
             if is_large:
                 torch.cuda.empty_cache()  # of what the work took, before results go back, which takes longer than it
             resources.write_back(outputs.values())
@@ -256,6 +252,16 @@ class _Torch:
                 fill(target, results[key])
 
         return work
+
+
+def _element_bytes(desc: OperatorDesc) -> int:
+    """Bytes of all elements of a case: they may share memory; what is made of them does not."""
+    return sum(slot.tensor.element_count * slot.tensor.data_type.bits for slot in slots(desc)) // 8
+
+
+def _share_memory(inputs: Bindings, outputs: Bindings) -> bool:
+    written = {id(binding.buffer) for binding in outputs.values()}
+    return any(id(binding.buffer) in written for binding in inputs.values())
 
 
 def _with_room(act: Callable[[], _T], most_seconds: float, pause: float) -> _T:

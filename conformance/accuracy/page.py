@@ -155,9 +155,8 @@ def _in_campaigns(campaigns: Sequence[CampaignAccuracy]) -> str:
         "",
     ]
     for one in campaigns:
-        versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
         run = f"{one.run.budget}, tolerance {one.run.accuracy}, {one.run.finished[:10]}"
-        lines.append(f"- {one.backend.name}: {one.backend.device}, {versions}; {run}: {one.headline}")
+        lines.append(f"- {_described(one.backend)}; {run}: {one.headline}")
     found = [{(each.operator, each.data_type): each for each in one.accuracy} for one in campaigns]
     columns = ["operator", "type", *(one.backend.name for one in campaigns)]
     lines += ["", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
@@ -189,9 +188,13 @@ def _section(tolerance: Tolerance, measured: Sequence[MeasuredAccuracy]) -> str:
 
 
 def _about(one: MeasuredAccuracy) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in one.backend.versions.items())
     of_one = "all numbers" if one.exhaustive else "a sample of FLOAT32, all of FLOAT16"
-    return f"{one.backend.name}: {one.backend.device}, {versions}; {of_one}, where there is one argument, else a sample"
+    return f"{_described(one.backend)}; {of_one}, where there is one argument, else a sample"
+
+
+def _described(backend: MeasuredBackend) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in backend.versions.items())
+    return f"{backend.name}: {backend.device}, {versions}"
 
 
 def _rows(tolerance: Tolerance, measured: Sequence[MeasuredAccuracy]) -> Iterator[list[str]]:
