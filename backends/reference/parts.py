@@ -21,7 +21,7 @@ from dml_conformance.backends.reference.layout import Arrays, Compute, as_bits
 from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Slot, with_tensors
-from dml_conformance.spec.expectation import PART_ELEMENTS, Box, Expectation, Within, boxes, split
+from dml_conformance.spec.expectation import PART_ELEMENTS, Box, Expectation, Within, box_of, boxes, split
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.primitives import PRIMITIVES
 from dml_conformance.spec.registry import operator
@@ -30,6 +30,7 @@ from dml_conformance.spec.tensor import TensorDesc
 # Elements of which it is kept what is right, where inputs repeat, so that it is computed once of each.
 MOST_KEPT = 2**21
 LEAST_TURNS = 8  # that an output is made of, where its inputs' period is short enough for that
+MOST_READ = 2**15  # elements of an input for a box that is looked at alone, where less can be looked at
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
@@ -127,6 +128,22 @@ class LargeExpectation:
         desc, arrays = self._cut(with_tensors(self._desc, {self._output.key: tensor}), box, self._arrays)
         found = statistics.elements(desc, arrays, self._latest_rows[1], self._tolerance)
         return as_expectation(found, desc, tensor, self._tolerance)
+
+    def looked_at(self, most: int) -> int:
+        """Elements of a box that is looked at alone: so many, or fewer where each needs many of an input's.
+
+        Those that are taken together anyway need as many however few are looked at.
+        """
+        if self._rows:
+            return most
+        few, many = (self._read_by(count) for count in (1, most))
+        read = max((many[key] - few[key] for key in many), default=0)  # some need all of an input for each element
+        return max(most * MOST_READ // max(read, MOST_READ), 1)
+
+    def _read_by(self, most: int) -> dict[str, int]:
+        """Elements of each input that a box of at most so many needs."""
+        _, arrays = self._cut(self._desc, box_of(self._output.tensor.sizes, most, 0), self._arrays)
+        return {key: array.size for key, array in arrays.items()}
 
     def whole(self, box: Box) -> Box:
         """All elements that are taken together with those of a box."""

@@ -279,6 +279,15 @@ def test_what_is_right_of_inputs_that_repeat_is_computed_once(elements: int, mon
     assert max(computed) < max(7, elements // 3)
 
 
+def batch_gradients(rows: int) -> Case:
+    """Of a thousand channels, whose rows overlap."""
+    spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 1000, rows, 1), (1, 1000, 1, 1)
+    every, each = (TensorDesc.of(DataType.FLOAT32, sizes, (1, 1, 1, 1)) for sizes in (wide, narrow))
+    whole, single = (TensorDesc.of(DataType.FLOAT32, sizes) for sizes in (wide, narrow))
+    desc = spec.desc(every, every, each, each, each, whole, single, single, 0.5)
+    return Case.of(desc, LEVEL, {slot.key: Recipe("moderate", period=7) for slot in inputs(desc)})
+
+
 @pytest.mark.parametrize(("elements", "channels"), [(50, 14), (100, 28)])
 def test_an_axis_of_one_element_is_not_taken_together(
     elements: int, channels: int, monkeypatch: pytest.MonkeyPatch
@@ -288,14 +297,32 @@ def test_an_axis_of_one_element_is_not_taken_together(
     A part has as many turns of 21 elements as it may, in outputs of one element for each channel too.
     """
     monkeypatch.setattr(parts, "PART_ELEMENTS", elements)
-    spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 1000, 3, 1), (1, 1000, 1, 1)
-    every, each = (TensorDesc.of(DataType.FLOAT32, sizes, (1, 1, 1, 1)) for sizes in (wide, narrow))
-    whole, single = (TensorDesc.of(DataType.FLOAT32, sizes) for sizes in (wide, narrow))
-    desc = spec.desc(every, every, each, each, each, whole, single, single, 0.5)
-    case = Case.of(desc, LEVEL, {slot.key: Recipe("moderate", period=7) for slot in inputs(desc)})
+    case = batch_gradients(rows=3)
     for found in parts_with_period(case, 7):
         assert found.repeats
         assert max(box[1].stop - box[1].start for box, _ in found.parts()) == channels
+
+
+def test_few_sums_are_looked_at_in_one_place_where_each_is_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the rows of the first output each element needs all; what each sum needs is its own."""
+    monkeypatch.setattr(parts, "MOST_READ", 640)
+    of_rows, *of_sums = parts_with_period(batch_gradients(rows=64), 0)
+    assert of_rows.looked_at(1000) == 1000
+    for sums in of_sums:
+        assert sums.looked_at(1000) == 10
+        boxes = [box for box, _ in memory_module.Sample.drawn(sums, (1, 1000, 1, 1), 4).boxes]
+        assert {box[1].stop - box[1].start for box in boxes} == {10}
+        assert (boxes[0][1].start, boxes[-1][1].stop) == (0, 1000)
+
+
+@pytest.mark.parametrize("rows", [5, 20])
+def test_what_an_element_needs_all_of_makes_no_box_smaller(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_READ", 10)
+    table, indices = TensorDesc.of(DataType.UINT8, (1, 1, rows, 1)), TensorDesc.of(DataType.UINT32, (1, 1, 1, 100))
+    desc = GatherDesc(table, indices, TensorDesc.of(DataType.UINT8, (1, 1, 100, 1)), 2, 4)
+    case = Case.of(desc, LEVEL, {"input_tensor": Recipe("ramp"), "indices_tensor": Recipe("in-range")})
+    (found,) = parts_with_period(case, 0)
+    assert found.looked_at(10) == 10
 
 
 def rows_around_their_mean(axes: tuple[int, ...]) -> Case:
