@@ -46,8 +46,10 @@ _T = TypeVar("_T")
 
 # Bytes of an output. Below, both ways take as long as launches do, and a kernel has to be compiled first.
 WORTH_A_KERNEL = 2**20
-# Bytes of a case's elements, after which the device's memory is given back; other processes judge on the same device.
-MOST_RESERVED = 2**26
+# Bytes of the elements of a case whose work may need more of the device's memory than there is.
+LARGE_CASE = 2**26
+# Bytes of that memory that a process keeps for its next case, as others judge on the same device.
+MOST_KEPT = 2**28
 MOST_WAITING = 60.0  # seconds for a device that has no room
 # Seconds, of these, that tensors stay there and wait for room beside them: to bring them takes about as long.
 MOST_HOLDING = 2.0
@@ -157,16 +159,18 @@ class _Torch:
         with torch.inference_mode():  # a fifth of the time of a small case is what autograd keeps account of
             resources = self._resources(desc, inputs, outputs)
             work = self._prepare(desc, resources, inputs, outputs)
-            is_large = self._on_cuda and _element_bytes(desc) > MOST_RESERVED
+            is_large = self._on_cuda and _element_bytes(desc) > LARGE_CASE
             # In place, work that is broken off may have written what it reads.
             is_tried_again = is_large and not _share_memory(inputs, outputs)
             found = _with_room(partial(how, work), MOST_HOLDING, 0.1) if is_tried_again else how(work)
             if is_large:
                 torch.cuda.empty_cache()  # of what the work took, before results go back, which takes longer than it
             resources.write_back(outputs.values())
-        if is_large:
+        if self._on_cuda:
+            is_much = torch.cuda.memory_reserved(self._device) > MOST_KEPT
             del resources, work
-            torch.cuda.empty_cache()
+            if is_much:
+                torch.cuda.empty_cache()
         return found
 
     def execute_on_device(self, desc: OperatorDesc, inputs: Tensors, outputs: Tensors) -> None:

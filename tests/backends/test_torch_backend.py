@@ -553,20 +553,27 @@ def test_a_device_without_room_is_waited_for(monkeypatch: pytest.MonkeyPatch) ->
     assert (len(runs), held) == (1, [])
 
 
+@pytest.mark.parametrize("is_much", [False, True], ids=["little", "much"])
 @pytest.mark.parametrize(
-    ("is_in_place", "most_holding", "tried"),
+    ("is_large", "is_in_place", "most_holding", "tried"),
     [
-        (False, 2.0, ["bring", *["work", "give back, 1 there"] * 2]),
-        (False, -1.0, ["bring", "work", "give back, 1 there", "give back, 0 there"] * 2 + ["bring"]),
-        (True, 2.0, ["bring", "work", "give back, 0 there"] * 2 + ["bring"]),
+        (True, False, 2.0, ["bring", *["work", "give back, 1 there"] * 2]),
+        (True, False, -1.0, ["bring", "work", "give back, 1 there", "give back, 0 there"] * 2 + ["bring"]),
+        (True, True, 2.0, ["bring", "work", "give back, 0 there"] * 2 + ["bring"]),
+        (False, False, 2.0, ["bring", "work", "give back, 0 there"] * 2 + ["bring"]),
     ],
-    ids=["where they are", "anew after long", "anew in place"],
+    ids=["where they are", "anew after long", "anew in place", "anew as they are small"],
 )
 def test_work_is_tried_again_where_the_device_has_no_room(
-    is_in_place: bool, most_holding: float, tried: list[str], monkeypatch: pytest.MonkeyPatch
+    is_large: bool,
+    is_in_place: bool,
+    most_holding: float,
+    tried: list[str],
+    is_much: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The device's copies stay for a while, unless work may have written what it reads. Nothing holds them longer, and
-    what work took is given back before results are brought back."""
+    what much work took is given back before results are brought back; whatever a case took, a process keeps little."""
     tensor = TensorDesc.of(DataType.UINT8, (8,))
     source = np.arange(8, dtype=np.uint8)
     target = source if is_in_place else np.zeros_like(source)
@@ -597,7 +604,9 @@ def test_work_is_tried_again_where_the_device_has_no_room(
 
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: done.append(f"give back, {len(there)} there"))
     monkeypatch.setattr(torch_module, "sleep", lambda seconds: None)
-    monkeypatch.setattr(torch_module, "MOST_RESERVED", 15)
+    monkeypatch.setattr(torch_module, "LARGE_CASE", 15 if is_large else 16)
+    monkeypatch.setattr(torch_module, "MOST_KEPT", 100)
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 101 if is_much else 100)
     monkeypatch.setattr(torch_module, "MOST_HOLDING", most_holding)
     monkeypatch.setattr(torch_module, "DeviceResources", Copies)
     backend = TorchBackend("cpu")
@@ -613,7 +622,8 @@ def test_work_is_tried_again_where_the_device_has_no_room(
         )
     finally:
         gc.enable()
-    assert done == [*tried, "work", "give back, 1 there", "bring back", "give back, 0 there"]
+    after_work = ["give back, 1 there"] if is_large else []
+    assert done == [*tried, "work", *after_work, "bring back", *(["give back, 0 there"] if is_much else [])]
 
 
 def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
