@@ -303,10 +303,16 @@ class _Window:
         return None
 
     def _next_ahead(self) -> _OpenTask | None:
-        """The largest to be begun ahead that there is room for; whatever its size, where no other is begun."""
+        """The largest to be begun ahead, as soon as there is room for it; whatever its size, where no other is begun.
+
+        None that is smaller takes its room: it would be the last to begin, and the others would wait for it in the end.
+        What needs no room comes first.
+        """
         room = self._most_ahead - self._needed if self._needed else inf
-        while self._not_begun and self._not_begun[-1].needed <= room:
-            place = next(n for n, opened in enumerate(self._not_begun) if opened.needed <= room)
+        while self._not_begun:
+            place = 0 if self._not_begun[-1].needed else -1
+            if self._not_begun[place].needed > room:
+                break
             opened = self._not_begun.pop(place)
             if opened.submitted is None and not opened.outcome.cancelled():
                 return opened
