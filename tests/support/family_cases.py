@@ -261,11 +261,14 @@ def is_right(expected: Expectation, found: Any, data_type: DataType, memory: Any
     return right
 
 
-def assert_conforms(backend: Backend, run: Run) -> None:
-    """The backend accepts a case, and gives what is expected of it."""
+def assert_conforms(backend: Backend, run: Run, tolerances: Iterable[Tolerance] = (DIRECTML,)) -> None:
+    """The backend accepts a case, and gives what is expected of it, under each of the tolerances."""
     assert backend.validate(run.desc, run.case.level).accepted, run.desc
     found = executed(backend, run)
-    for slot in outputs(run.desc):
-        expected = run.expected[slot.key]
-        memory = bits(run.bindings[expected.memory], tensor(run.desc, expected.memory)) if expected.memory else ()
-        assert is_right(expected, found[slot.key], slot.tensor.data_type, memory).all(), run.desc
+    for tolerance in tolerances:
+        of_each = expected_output(run.desc, run.bindings, tolerance)
+        for slot in outputs(run.desc):
+            expected = of_each[slot.key]
+            memory = bits(run.bindings[expected.memory], tensor(run.desc, expected.memory)) if expected.memory else ()
+            is_all_right = is_right(expected, found[slot.key], slot.tensor.data_type, memory).all()
+            assert is_all_right, (tolerance.name, run.desc)

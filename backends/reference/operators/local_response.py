@@ -54,7 +54,10 @@ def gradient(desc: LocalResponseGrad, arrays: Arrays) -> dict[str, Any]:
             terms = either(_over(g * x, next_powers), g * _over(x, next_powers), g * (_over(x, powers) / base))
             factor = x.operand(2.0 * desc.alpha) * desc.beta / divisor
             total = seeing(terms)
-            away = either(factor * x * total, factor * (x * total))
+            # As the chain rule has it, step by step: what is lost of a subnormal term is multiplied by the input then.
+            step = _powers(base, desc.beta - 1)[0] * desc.beta
+            stepwise = seeing(g * _over(_over(x, powers), powers) * step * (x.operand(desc.alpha) / divisor))
+            away = either(factor * x * total, factor * (x * total), x * 2.0 * stepwise)
             known = (base.low > 0) & (base.high < MOST**2) & (np.abs(x.value) < MOST) & (np.abs(g.value) < MOST)
             is_open = seeing(Enclosure(x.evaluation, np.where(known, 0.0, 1.0))).value > 0
             found.append((_over(g, powers) - away).opened(is_open))

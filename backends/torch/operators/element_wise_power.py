@@ -28,9 +28,14 @@ def power(desc: structures.DML_ELEMENT_WISE_POW_OPERATOR_DESC, tensors: Tensors)
 
 
 def constant_power(desc: structures.DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, tensors: Tensors) -> Tensors:
-    """CONSTANT_POW; in FLOAT32, as CUDA's kernel for FLOAT16 rounds on the way."""
+    """CONSTANT_POW; in FLOAT32, as CUDA's kernel for FLOAT16 rounds on the way.
+
+    Of an exponent of -2 torch takes the square first, which overflows where the result is a number yet.
+    """
     scaled = scale(desc, tensors["input_tensor"])
-    return {"output_tensor": torch.pow(scaled.to(torch.float32), desc.exponent).to(scaled.dtype)}
+    base = scaled.to(torch.float32)
+    found = base.reciprocal().square() if desc.exponent == -2 else torch.pow(base, desc.exponent)
+    return {"output_tensor": found.to(scaled.dtype)}
 
 
 def _fault(desc: structures.DML_ELEMENT_WISE_POW_OPERATOR_DESC, level: Level) -> str:

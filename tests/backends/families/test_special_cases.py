@@ -20,6 +20,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.memory import CaseMemory
 from dml_conformance.reports.model.records import Verdict
 from dml_conformance.spec import nibbles
+from dml_conformance.spec.accuracy import TOLERANCES
 from dml_conformance.spec.case import Case, Placement, Recipe
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.field_kinds import Size2d, enumeration
@@ -367,3 +368,19 @@ def test_elements_that_share_memory_have_the_results_of_those_that_do_not(fused:
         (once.within.high, each.within.high),
     ):
         assert (one == other).all()
+
+
+# --- what is lost of subnormal numbers --------------------------------------------------------------------------------
+
+
+def test_a_gradient_may_lose_a_subnormal_term_before_it_is_multiplied() -> None:
+    """As the chain rule has it, the input is the last factor, and what is lost of the others grows by it."""
+    x, g = (np.array([number], np.float32).reshape(1, 1, 1, 1) for number in (-861059.6, -1e-45))
+    of = {"cross_channel": True, "local_size": 1, "alpha": 1.0, "beta": -0.5, "bias": 1.0}
+    run = example("LOCAL_RESPONSE_NORMALIZATION_GRAD", input=x, input_gradient=g, output_gradient=(1, 1, 1, 1), **of)
+    assert_conforms(TORCH, run, TOLERANCES.values())
+
+
+def test_a_square_that_overflows_may_have_a_subnormal_reciprocal() -> None:
+    run = example("ELEMENT_WISE_CONSTANT_POW", input=[-2.757e19, 1.8e19, 3e38, 1e-20, 1e-39], exponent=-2.0)
+    assert_conforms(TORCH, run, TOLERANCES.values())

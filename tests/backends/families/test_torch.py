@@ -8,6 +8,7 @@ from family_cases import assert_conforms, boundary_runs, small_runs
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.backends.torch.decisions import decide
 from dml_conformance.backends.torch.operators import torch_operators
+from dml_conformance.spec.accuracy import DIRECTML, TOLERANCES
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import outputs
 from dml_conformance.spec.registry import operators
@@ -20,12 +21,13 @@ from dml_conformance.strategies.edits import resize_at
 @pytest.mark.few(3, 48)
 @pytest.mark.parametrize("name", operators())
 def test_torch_agrees_with_the_reference(name: str) -> None:
+    """Under each tolerance, at the newest level; what is computed is the same at the others."""
     backend = TorchBackend("cpu")
     for run in small_runs(name):
-        assert_conforms(backend, run)
+        assert_conforms(backend, run, TOLERANCES.values())
     for level in dict.fromkeys((operators()[name].introduced_in, HIGHEST)):
         for run in boundary_runs(name, level):
-            assert_conforms(backend, run)
+            assert_conforms(backend, run, TOLERANCES.values() if level is HIGHEST else [DIRECTML])
 
 
 def test_sizes_that_differ_are_refused() -> None:
