@@ -30,6 +30,8 @@ from dml_conformance.spec.tensor import TensorDesc
 # Elements of which it is kept what is right, where inputs repeat, so that it is computed once of each.
 MOST_KEPT = 2**21
 LEAST_TURNS = 8  # that an output is made of, where its inputs' period is short enough for that
+# Bytes of parts that are known without arithmetic, and kept: they are asked for before a case and after it.
+MOST_KEPT_BYTES = 2**27
 MOST_READ = 2**15  # elements of an input for a box that is looked at alone, where less can be looked at
 
 Spans = Sequence[slice]
@@ -40,7 +42,7 @@ Cuts = Cut | Mapping[str, Cut]  # of all outputs; or of some by key, beside whic
 
 
 class LargeExpectation:
-    """What is right of an output tensor, computed anew each time that it is asked for.
+    """What is right of an output tensor, computed part by part each time that it is asked for, unless it is kept.
 
     Args:
         desc: a descriptor that is valid.
@@ -81,6 +83,7 @@ class LargeExpectation:
                 self._cut, self._statistics = cut.cut, cut.statistics
         self._latest_rows: tuple[Box, tuple[Enclosure, ...]] | None = None
         self._kept: dict[tuple[tuple[int, int], ...], Expectation] = {}
+        self._room = MOST_KEPT_BYTES
         self._latest: tuple[Box, Expectation] | None = None  # several boxes may be cut out of what is taken together
         self._axis, _ = split(output.tensor.sizes, self._most())
         most = min(self._most(), prod(output.tensor.sizes) // LEAST_TURNS)
@@ -91,12 +94,12 @@ class LargeExpectation:
     def parts(self) -> Iterator[tuple[Box, Expectation]]:
         """The boxes of at most `PART_ELEMENTS` elements, unless those that are taken together are more, and what is
         right of each."""
-        for box in boxes(self._output.tensor.sizes, self._most(), self._turn if self.repeats else 0):
-            yield box, self._first_of(box) if self.repeats else self.cut(box)
+        return ((box, self._first_of(box) if self.repeats else self._part(box)) for box in self._boxes())
 
     def joined(self) -> Expectation:
         """What is right of all of it, in the memory of the results alone."""
-        return joined(self._output.tensor.sizes, self.parts())
+        parts = ((box, self._first_of(box) if self.repeats else self.cut(box)) for box in self._boxes())
+        return joined(self._output.tensor.sizes, parts)
 
     def at(self, coordinates: tuple[int, ...]) -> Expectation:
         """What is right of one element, as a tensor of it alone."""
@@ -150,12 +153,27 @@ class LargeExpectation:
         sizes = self._output.tensor.sizes
         return tuple(slice(0, sizes[axis]) if axis in self._rows else span for axis, span in enumerate(box))
 
+    def _boxes(self) -> Iterator[Box]:
+        return boxes(self._output.tensor.sizes, self._most(), self._turn if self.repeats else 0)
+
+    def _part(self, box: Box) -> Expectation:
+        """What is right of a box, which is kept where no interval is, as long as there is room."""
+        key = _ends(box)
+        if key not in self._kept:
+            found = self.cut(box)
+            size = sum(part.nbytes for part in (found.values, found.one_of, found.free) if part is not None)
+            if found.within is not None or size > self._room:
+                return found
+            self._kept[key] = found
+            self._room -= size
+        return self._kept[key]
+
     def _first_of(self, box: Box) -> Expectation:
         """What is right of a box in the first turn of the inputs, and so of that which lies there in another turn."""
         start = box[self._axis].start % self._turn
         along = slice(start, start + box[self._axis].stop - box[self._axis].start)
         first = (*box[: self._axis], along, *box[self._axis + 1 :])
-        key = tuple((span.start, span.stop) for span in first)
+        key = _ends(first)
         if key not in self._kept:
             self._kept[key] = self.cut(first)
         return self._kept[key]
@@ -189,6 +207,10 @@ class LargeExpectation:
     def _together(self) -> Sequence[int]:
         """Along which axes the elements of a part are taken together."""
         return [] if self._statistics is not None else self._rows
+
+
+def _ends(box: Box) -> tuple[tuple[int, int], ...]:
+    return tuple((span.start, span.stop) for span in box)
 
 
 def expected_of_memory(

@@ -279,6 +279,33 @@ def test_what_is_right_of_inputs_that_repeat_is_computed_once(elements: int, mon
     assert max(computed) < max(7, elements // 3)
 
 
+@pytest.mark.parametrize(("room", "anew"), [(10, 0), (9, 1), (4, 2)])
+def test_parts_without_intervals_are_kept_as_long_as_there_is_room(
+    room: int, anew: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 5)
+    monkeypatch.setattr(parts, "MOST_KEPT_BYTES", room)
+    case, computed = large_tile(10), Counter[str]()
+    (large,) = parts_with_period(case, 0)
+    cut = large.cut
+    monkeypatch.setattr(large, "cut", lambda box: computed.update([str(box)]) or cut(box))
+    whole = large.joined().values
+    computed.clear()
+    for _ in range(2):
+        assert [part.values.tolist() for _, part in large.parts()] == [whole[:5].tolist(), whole[5:].tolist()]
+    assert computed.total() == 2 + anew
+
+
+def test_intervals_are_computed_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "PART_ELEMENTS", 3)
+    (large,) = parts_with_period(softmax_that_repeats(rows=2), 0)
+    cut, computed = large.cut, Counter[str]()
+    monkeypatch.setattr(large, "cut", lambda box: computed.update([str(box)]) or cut(box))
+    for _ in range(2):
+        list(large.parts())
+    assert set(computed.values()) == {2}
+
+
 def batch_gradients(rows: int) -> Case:
     """Of a thousand channels, whose rows overlap."""
     spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 1000, rows, 1), (1, 1000, 1, 1)

@@ -3,7 +3,7 @@ image, where it stands, or a norm."""
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from dml_conformance.spec.accuracy import Tolerance
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.expectation import Bits, Expectation, Mask, boxes, in_order, nans
 from dml_conformance.spec.operators._windows import FIRST
+from dml_conformance.spec.tensor import TensorDesc
 
 # Windows that are looked at together. With fewer the image would be padded more often than that saves memory.
 CHOSEN_TOGETHER = 2**20
@@ -67,24 +68,26 @@ def _inside(places: list[Array], lengths: tuple[int, ...]) -> Mask:
 def max_pooling(desc: structures.Pooling, arrays: Arrays) -> dict[str, Any]:
     """output[n, c, b] = max(input[n, c, b * Strides + w * Dilations - StartPadding] for each w).
 
-    Its index is that of the first in the input as one row.
+    Its index is that of the first in the input as one row. Each output is computed when it is asked for.
     """
     bits, data_type, sizes = arrays["input_tensor"], desc.input_tensor.data_type, desc.output_tensor.sizes
     _, places = windows_seen(desc, bits.shape, sizes)
     inside = _inside(places, bits.shape[FIRST:])
     indexed = getattr(desc, "output_indices_tensor", None)
-    results: dict[str, Any] = {}
+    chosen = cache(partial(_chosen, bits, data_type, places, inside))
+
+    def greatest_values(tolerance: Tolerance) -> Expectation:
+        return Expectation(chosen()[0], free=_anywhere(np.broadcast_to(~inside.any(-1), sizes)))
+
+    def index_of(indexed: TensorDesc, tolerance: Tolerance) -> Expectation:
+        _, indices, free = chosen()
+        return Expectation(as_bits(indices.astype(NUMBERS[indexed.data_type]), indexed), free=_anywhere(free))
+
+    results: dict[str, Any] = {"output_tensor": greatest_values}
     if data_type.is_float:
         results["output_tensor"] = partial(_greatest_numbers, as_numbers(bits, data_type), places, inside, sizes)
-        if indexed is None:
-            return results
-    values, indices, free = _chosen(bits, data_type, places, inside)
-    if not data_type.is_float:
-        nothing = np.broadcast_to(~inside.any(-1), sizes)
-        results["output_tensor"] = Expectation(values, free=_anywhere(nothing))
     if indexed is not None:
-        indices = as_bits(indices.astype(NUMBERS[indexed.data_type]), indexed)
-        results["output_indices_tensor"] = Expectation(indices, free=_anywhere(free))
+        results["output_indices_tensor"] = partial(index_of, indexed)
     return results
 
 
