@@ -477,9 +477,10 @@ def test_memory_that_other_processes_have_is_waited_for(given_back: bool, monkey
     def memory() -> SimpleNamespace:
         return SimpleNamespace(available=available.pop(0) if len(available) > 1 else available[0], total=2**33)
 
-    monkeypatch.setattr(judge_module.psutil, "virtual_memory", memory)
-    monkeypatch.setattr(judge_module.time, "monotonic", lambda: now)
-    monkeypatch.setattr(judge_module.time, "sleep", sleep)
+    # The judge's own: threads of tests before this one sleep, too.
+    clock = SimpleNamespace(monotonic=lambda: now, perf_counter=lambda: now, sleep=sleep)
+    monkeypatch.setattr(judge_module, "time", clock)
+    monkeypatch.setattr(judge_module, "psutil", SimpleNamespace(virtual_memory=memory))
     decided = Judge(ReferenceBackend(), "mine").decide(large_tile(2**30))
     assert isinstance(decided, Pending) is given_back
     assert now == (2.0 if given_back else judge_module.MOST_WAITING)
