@@ -32,7 +32,7 @@ MOST_KEPT = 2**21
 LEAST_TURNS = 8  # that an output is made of, where its inputs' period is short enough for that
 # Bytes of parts that are known without arithmetic, and kept: they are asked for before a case and after it.
 MOST_KEPT_BYTES = 2**27
-MOST_READ = 2**15  # elements of an input for a box that is looked at alone, where less can be looked at
+MOST_READ = 2**15  # elements of an input for a box of a sample, where fewer can be looked at
 
 Spans = Sequence[slice]
 # From a descriptor, the spans of a box of its output and its inputs: the descriptor and the inputs of an operator whose
@@ -132,8 +132,8 @@ class LargeExpectation:
         found = statistics.elements(desc, arrays, self._latest_rows[1], self._tolerance)
         return as_expectation(found, desc, tensor, self._tolerance)
 
-    def looked_at(self, most: int) -> int:
-        """Elements of a box that is looked at alone: so many, or fewer where each needs many of an input's.
+    def sampled_elements(self, most: int) -> int:
+        """Elements of a box of a sample: so many, or fewer where each needs many of an input's.
 
         Those that are taken together anyway need as many however few are looked at.
         """

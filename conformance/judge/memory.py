@@ -73,7 +73,7 @@ class Sample(NamedTuple):
             count: of boxes, where there are as many.
             places: of elements, in row-major order, whose boxes are looked at besides.
         """
-        total, most = prod(sizes), whole.looked_at(BOX) if isinstance(whole, LargeExpectation) else BOX
+        total, most = prod(sizes), whole.sampled_elements(BOX) if isinstance(whole, LargeExpectation) else BOX
         drawn = (_RANDOM.randrange(total) for _ in range(count - 2))
         chosen = (box_of(sizes, most, place) for place in (0, total - 1, *places, *drawn) if 0 <= place < total)
         found = {tuple((span.start, span.stop) for span in box): box for box in chosen}
