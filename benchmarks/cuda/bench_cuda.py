@@ -7,6 +7,7 @@ what a person would write, without care for negative indices and those out of ra
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import warnings
@@ -15,15 +16,17 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from cuda_table import Heat, Measured, Way
+from cuda_table import Heat, Measured, Product, Way
 from five_operators import GatherDesc, GatherElementsDesc, GatherNd1Desc, GatherNdDesc, TileDesc
 from pytest_benchmark.fixture import BenchmarkFixture
+from torch.nn import functional
 
-from dml_conformance.backends.torch import kernels
+from dml_conformance.backends.torch import TorchBackend, kernels
 from dml_conformance.backends.torch.memory import BITS
 from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.reports.model.records import Throughput
 from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.descriptor import descriptor_classes, slots
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import OperatorDesc
 from dml_conformance.spec.registry import spec_of
@@ -296,6 +299,89 @@ def timed(work: Work, runs: int) -> float:
     end.record()
     torch.cuda.synchronize()
     return round(start.elapsed_time(end) / 1000 / runs, 9)
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+TYPES = {DataType.FLOAT16: torch.float16, DataType.FLOAT32: torch.float32}
+HEADS, HEAD = 16, 64
+
+
+class Multiplication(NamedTuple):
+    """An operator that multiplies: the descriptor, what torch has for it, and the additions and multiplications."""
+
+    desc: OperatorDesc
+    own: Callable[..., Tensor]
+    operations: int
+
+
+def gemm(kind: DataType, scale: int) -> Multiplication:
+    n = 8192 // scale
+    matrix = TensorDesc.of(kind, (1, 1, n, n))
+    desc = descriptor_classes()["GEMM"](matrix, matrix, None, matrix, 0, 0, 1.0, 0.0, None)
+    return Multiplication(desc, torch.matmul, 2 * n**3)
+
+
+def convolution(kind: DataType, scale: int) -> Multiplication:
+    batch, channels, size = 32 // scale, 256, 56
+    image, filters = TensorDesc.of(kind, (batch, channels, size, size)), TensorDesc.of(kind, (channels, channels, 3, 3))
+    ones, zeros = (1, 1), (0, 0)
+    desc = descriptor_classes()["CONVOLUTION"](
+        image, filters, None, image, 1, 0, ones, ones, ones, ones, zeros, 1, None
+    )
+    own = functools.partial(functional.conv2d, padding=1)
+    return Multiplication(desc, own, 2 * batch * channels**2 * size**2 * 9)
+
+
+def attention(kind: DataType, scale: int) -> Multiplication:
+    batch, length = 4, 4096 // scale
+    rows = TensorDesc.of(kind, (batch, length, HEADS * HEAD))
+    desc = descriptor_classes()["MULTIHEAD_ATTENTION"](
+        *(rows, rows, rows, *(None,) * 8, rows, None, None), HEAD**-0.5, -10000.0, HEADS, 0
+    )
+
+    def own(*sources: Tensor) -> Tensor:
+        q, k, v = (source.view(batch, length, HEADS, HEAD).transpose(1, 2) for source in sources)
+        return functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+
+    return Multiplication(desc, own, 4 * batch * HEADS * length**2 * HEAD)
+
+
+MULTIPLICATIONS = {"GEMM": gemm, "CONVOLUTION, 3 by 3": convolution, "MULTIHEAD_ATTENTION": attention}
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", MULTIPLICATIONS)
+def bench_products(
+    benchmark: BenchmarkFixture, products: list[Product], pytestconfig: pytest.Config, name: str, kind: DataType
+) -> None:
+    sizes = pytestconfig.getoption("--sizes")
+    scale = 1 if sizes == "full" else 8
+    backend = TorchBackend("cuda")
+    of = MULTIPLICATIONS[name](kind, scale)
+    tensors = {slot.key: torch.randn(slot.tensor.sizes, device="cuda", dtype=TYPES[kind]) for slot in slots(of.desc)}
+    target = {"output_tensor": tensors.pop("output_tensor")}
+    n = 8192 // scale
+    a, b = (torch.randn(n, n, device="cuda", dtype=TYPES[kind]) for _ in range(2))
+    works: list[Work] = [
+        lambda: backend.execute_on_device(of.desc, tensors, target),
+        lambda: of.own(*tensors.values()),
+        lambda: torch.matmul(a, b),
+    ]
+    seconds: list[list[float]] = [[] for _ in works]
+
+    def take_round() -> None:
+        for work, taken in zip(works, seconds, strict=True):
+            work()
+            taken.append(timed(work, 3))
+
+    for work in works:
+        work()
+    expected = of.own(*tensors.values())
+    torch.testing.assert_close(target["output_tensor"], expected, rtol=0, atol=float(expected.abs().max()) / 2**8)
+    benchmark.pedantic(take_round, rounds=ROUNDS[sizes])  # type: ignore[no-untyped-call]
+    of_product = 2 * n**3 / statistics.median(seconds[2])
+    products.append(Product(name, kind.name, of.operations, tuple(seconds[0]), tuple(seconds[1]), of_product))
 
 
 def filled(desc: Any) -> Iterator[Tensor]:

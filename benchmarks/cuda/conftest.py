@@ -14,18 +14,20 @@ from typing import Any
 import msgspec
 import pytest
 import torch
-from cuda_table import Measured, Run, median_copy, stored, tables, with_tables
+from cuda_table import Measured, Product, Run, median_copy, stored, tables, with_tables
 from pytest_benchmark.fixture import BenchmarkFixture
 
 RESULTS = Path(__file__).parents[2] / "build" / "bench" / "cuda.json"
 MEASURED = ("dml-conformance", "torch", "triton", "numpy")
 
 _ROWS = pytest.StashKey[list[Measured]]()
+_PRODUCTS = pytest.StashKey[list[Product]]()
 _IS_SELECTION = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_ROWS] = []
+    config.stash[_PRODUCTS] = []
     config.stash[_IS_SELECTION] = False
     config.addinivalue_line("markers", "gpu: needs an NVIDIA GPU")
 
@@ -44,13 +46,23 @@ def measured(benchmark: BenchmarkFixture, pytestconfig: pytest.Config) -> Iterat
     pytestconfig.stash[_ROWS] += rows
 
 
+@pytest.fixture
+def products(benchmark: BenchmarkFixture, pytestconfig: pytest.Config) -> Iterator[list[Product]]:
+    """The same for products."""
+    rows: list[Product] = []
+    yield rows
+    benchmark.extra_info["products"] = msgspec.to_builtins(rows)
+    pytestconfig.stash[_PRODUCTS] += rows
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: pytest.ExitCode, config: pytest.Config
 ) -> None:
     rows = config.stash.get(_ROWS, [])
     if not rows:
         return
-    run = Run(datetime.now(UTC).date().isoformat(), torch.cuda.get_device_name(), _versions(), median_copy(rows), rows)
+    today, device = datetime.now(UTC).date().isoformat(), torch.cuda.get_device_name()
+    run = Run(today, device, _versions(), median_copy(rows), rows, config.stash[_PRODUCTS])
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_bytes(stored(run))
     text = tables(run)

@@ -59,6 +59,26 @@ class Measured(msgspec.Struct, frozen=True):
     times_eager: float | None = None
 
 
+class Product(msgspec.Struct, frozen=True):
+    """An operator that multiplies, beside torch's own function and the device's product of square matrices.
+
+    Attributes:
+        case: in words.
+        data_type: of the elements.
+        operations: of one run, multiplications and additions.
+        seconds: of each run of the backend.
+        own_seconds: of each run of torch's own function, in the same rounds.
+        operations_per_second: of the product of square matrices of the type, in the same rounds.
+    """
+
+    case: str
+    data_type: str
+    operations: int
+    seconds: tuple[float, ...]
+    own_seconds: tuple[float, ...]
+    operations_per_second: float
+
+
 class Run(msgspec.Struct, frozen=True):
     """All that was measured in one go.
 
@@ -68,6 +88,7 @@ class Run(msgspec.Struct, frozen=True):
         versions: of what was measured and measured with.
         copy_bytes_per_second: of the device's own copy at the largest size, bytes read plus bytes written.
         rows: in the order of measuring.
+        products: likewise.
     """
 
     date: str
@@ -75,6 +96,7 @@ class Run(msgspec.Struct, frozen=True):
     versions: dict[str, str]
     copy_bytes_per_second: float
     rows: list[Measured]
+    products: list[Product] = []
 
 
 def tables(run: Run) -> str:
@@ -98,6 +120,8 @@ def tables(run: Run) -> str:
         "",
         *_aligned(_small_lines(small)),
     ]
+    if run.products:
+        lines += ["", "**Products: TFLOP/s**, run after run.", "", *_aligned(_product_lines(run.products))]
     return "\n".join(lines)
 
 
@@ -127,6 +151,15 @@ def _small_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
             pair = [_one(of_size, way, Heat.WARM, "FLOAT32") for way in (Way.KERNELS, Way.EAGER)]
             shown.append(" / ".join(f"{row.throughput.median_seconds * 1e6:.0f}" for row in pair if row is not None))
         lines.append(tuple(shown))
+    return lines
+
+
+def _product_lines(products: Sequence[Product]) -> list[tuple[str, ...]]:
+    lines = [("operator", "type", "backend", "torch's own", "product of matrices", "backend's share of it")]
+    for row in products:
+        own, backend = (row.operations / statistics.median(seconds) for seconds in (row.own_seconds, row.seconds))
+        rates = (f"{rate / 1e12:.1f}" for rate in (backend, own, row.operations_per_second))
+        lines.append((row.case, row.data_type, *rates, f"{backend / row.operations_per_second:.2f}"))
     return lines
 
 
@@ -211,8 +244,11 @@ def median_copy(rows: Iterable[Measured]) -> float:
 
 def stored(run: Run) -> bytes:
     """A run as JSON, a line for each row."""
-    head = msgspec.json.encode({**msgspec.to_builtins(run), "rows": []}).removesuffix(b"[]}")
-    return head + b"[\n" + b",\n".join(msgspec.json.encode(row) for row in run.rows) + b"\n]}\n"
+    head = msgspec.json.encode({**msgspec.to_builtins(run), "rows": [], "products": []})
+    rows, products = (
+        b"[\n" + b",\n".join(map(msgspec.json.encode, part)) + b"\n]" for part in (run.rows, run.products)
+    )
+    return head.removesuffix(b'[],"products":[]}') + rows + b',"products":' + products + b"}\n"
 
 
 def load(path: Path) -> Run:

@@ -37,6 +37,7 @@ from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOp
 from dml_conformance.backends.torch.operators import convolution as convolution_module  # noqa: E402
 from dml_conformance.backends.torch.operators._indexing import in_range  # noqa: E402
 from dml_conformance.backends.torch.operators._numbers import narrow, widen  # noqa: E402
+from dml_conformance.backends.torch.operators._products import factor, product  # noqa: E402
 
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -624,6 +625,27 @@ def test_work_is_tried_again_where_the_device_has_no_room(
         gc.enable()
     after_work = ["give back, 1 there"] if is_large else []
     assert done == [*tried, "work", *after_work, "bring back", *(["give back, 0 there"] if is_much else [])]
+
+
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("count", [1, 2, 7, 64, 1000, 4096])
+def test_sums_of_products_of_float16_are_of_float32(device: str, count: int) -> None:
+    torch_module.TorchBackend(device)  # reduced precision is off from here on
+    generator = torch.Generator().manual_seed(count)
+    a = torch.randn((1, 3, 40, count), generator=generator) * 2.0 ** torch.randint(
+        -20, 12, (count,), generator=generator
+    )
+    b = torch.randn((2, 1, 24, count), generator=generator)
+    a, b = a.half(), b.half()
+    a[..., :2] = torch.finfo(torch.float16).max
+    b[..., :2] = torch.tensor([1.0, -1.0]).half()[:count]  # which leaves the sums of the others
+    b[0, 0, 0, 0] = float("inf")
+    found = product(factor(a.to(device)), factor(b.to(device).mT)).cpu().double()
+    exact, sizes = (torch.matmul(x.double(), y.double().mT) for x, y in ((a, b), (a.abs(), b.abs())))
+    assert found.shape == (2, 3, 40, 24)
+    assert torch.equal(found[0, :, :, 0], exact[0, :, :, 0])  # infinite
+    exact[0, :, :, 0] = found[0, :, :, 0] = sizes[0, :, :, 0] = 0
+    assert (abs(found - exact) <= count * 2.0**-24 * sizes).all()
 
 
 def test_a_product_of_many_columns_is_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

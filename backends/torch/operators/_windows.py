@@ -62,10 +62,15 @@ def add_windows(
         padded: spatial sizes of the image.
     """
     batch, channels = columns.shape[:2]
-    row = columns.new_zeros(batch * channels, prod(padded))
-    places = _places(desc, sizes, counts, padded, columns.device)
-    row.index_add_(1, places, columns.reshape(row.shape[0], -1))
-    return row.view(batch, channels, *padded)
+    addends = as_addends(columns).reshape(batch * channels, -1)
+    row = addends.new_zeros(batch * channels, prod(padded))
+    row.index_add_(1, _places(desc, sizes, counts, padded, columns.device), addends)
+    return row.to(columns.dtype).view(batch, channels, *padded)
+
+
+def as_addends(numbers: Tensor) -> Tensor:
+    """Numbers as they are added in place: in FLOAT64 on CUDA, where atomic additions in FLOAT32 lose subnormal ones."""
+    return numbers.double() if numbers.is_cuda and numbers.is_floating_point() else numbers
 
 
 def cropped(desc: Windowed, padded: Tensor, spatial: Sequence[int]) -> Tensor:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
+from dml_conformance.backends.torch.operators._products import factor, product
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import Attention
 
@@ -36,28 +37,31 @@ def attention(desc: Attention, tensors: Tensors) -> Tensors:
         rows = [part.shape[1] * part.shape[3] for part in (q, k, v)]
         biases = torch.split(_last(tensors["bias_tensor"], (sum(rows),)).float(), rows)
         q, k, v = (
-            part + bias.reshape(part.shape[1], 1, part.shape[3]) for part, bias in zip((q, k, v), biases, strict=True)
+            part.float() + bias.reshape(part.shape[1], 1, part.shape[3])
+            for part, bias in zip((q, k, v), biases, strict=True)
         )
     if len(tensors.keys() & set(_PAST)) == 1:
         raise PlanError("keys or values alone from before")
     if _PAST[0] in tensors:
         before = tensors[_PAST[0]].shape[-2]
         k, v = (
-            torch.cat((_last(tensors[key], (batch, groups, before, part.shape[3])).float(), part), 2)
+            torch.cat((_last(tensors[key], (batch, groups, before, part.shape[3])), part), 2)
             for key, part in zip(_PAST, (k, v), strict=True)
         )
     scores = (batch, heads, queries, k.shape[2])
-    added = q.new_zeros(scores)
+    added = torch.zeros((), device=q.device)
     if "relative_position_bias_tensor" in tensors:
         added = _last(tensors["relative_position_bias_tensor"], scores).float()
     if "mask_tensor" in tensors:
-        added = torch.where(
-            _seen(desc.mask_type, tensors["mask_tensor"], scores), added, added + desc.mask_filter_value
-        )
+        seen = _seen(desc.mask_type, tensors["mask_tensor"], scores)
+        added = torch.where(seen, added, added + desc.mask_filter_value)
     # Not by scaled_dot_product_attention: its fused kernels on CUDA take FLOAT32 apart into parts of which an infinite
     # one is a NaN, need aligned rows, and on the processor go astray where elements share memory.
     keys, values = (part if groups == heads else part.repeat_interleave(heads // groups, 1) for part in (k, v))
-    found = torch.softmax(q @ keys.mT * desc.scale + added, -1) @ values
+    found = product(q, keys.mT).mul_(desc.scale)
+    if added.dim():
+        found += added
+    found = torch.softmax(found, -1) @ values.float()
     results = dict(zip(("output_tensor", *_PRESENT), (found.transpose(1, 2).flatten(2), k, v), strict=True))
     return {
         key: _with_ones(result, getattr(desc, key)).to(_kind(tensors))
@@ -89,7 +93,7 @@ def _heads(desc: Attention, tensors: Tensors) -> list[Tensor]:
         for place, part in zip(places, parts, strict=True):
             if place in found:
                 raise PlanError(f"{key} beside another tensor of the same")
-            found[place] = part.transpose(1, 2).float()
+            found[place] = factor(part.transpose(1, 2))
     if len(found) < 3:
         raise PlanError("query, key or value is missing")
     return [found[place] for place in range(3)]

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.backends.torch.operators._products import factor, product
 from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
 from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
 from dml_conformance.spec.field_kinds import enumeration
@@ -31,7 +32,7 @@ def convolution(desc: DML_CONVOLUTION_OPERATOR_DESC, tensors: Tensors) -> Tensor
     if source.is_meta:
         return {"output_tensor": run(desc, source, filters, made)}
     turned = filters.flip(tuple(range(2, filters.dim()))) if desc.mode == MODE.CONVOLUTION else filters
-    found = run(desc, source.float(), turned.float(), made)
+    found = run(desc, factor(source), factor(turned), made)
     if bias is not None:
         found = found + bias.float()
     return {"output_tensor": activated(desc.fused_activation, found.to(source.dtype))}
@@ -110,9 +111,9 @@ def _forward(desc: Convolution, source: Tensor, filters: Tensor, made: int) -> T
     columns = window_view(desc, source, sizes, counts).reshape(source.shape[0], groups, -1, prod(counts))
     weights = filters.reshape(groups, made // groups, -1)
     if columns.shape[-1] <= MOST_COLUMNS:
-        found = weights @ columns
+        found = product(weights, columns)
     else:
-        found = torch.cat([weights @ part for part in torch.split(columns, MOST_COLUMNS, -1)], -1)
+        found = torch.cat([product(weights, part) for part in torch.split(columns, MOST_COLUMNS, -1)], -1)
     added = [n for size in more[::-1] for n in (0, size)]
     return functional.pad(found.reshape(source.shape[0], made, *counts), added)
 
@@ -132,7 +133,7 @@ def _backward(desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tens
     if source.is_meta:
         return source.new_empty(shape)
     matrix = filters.reshape(groups, channels // groups, -1).transpose(1, 2)
-    columns = matrix @ source.reshape(batch, groups, channels // groups, -1)
+    columns = product(matrix, source.reshape(batch, groups, channels // groups, -1))
     image = add_windows(desc, columns.reshape(batch, made, -1), sizes, counts, reached)
     for d, before in enumerate(desc.start_padding):
         size = min(shape[2 + d], reached[d] - before)

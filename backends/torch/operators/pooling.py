@@ -11,7 +11,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._numbers import narrow
 from dml_conformance.backends.torch.operators._order import as_index, comparable
-from dml_conformance.backends.torch.operators._windows import window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import as_addends, window_counts, window_view
 from dml_conformance.spec.structures import (
     DML_LP_POOLING1_OPERATOR_DESC,
     DML_LP_POOLING_OPERATOR_DESC,
@@ -84,8 +84,9 @@ def max_pooling_grad(desc: PoolingGrad, tensors: Tensors) -> Tensors:
     if source.is_meta:
         return {"output_gradient_tensor": torch.empty_like(source)}
     _, places = _first_greatest(desc, source, counts)
-    row = gradient.new_zeros((*source.shape[:2], prod(source.shape[2:]) + 1), dtype=torch.float32)
-    row.scatter_add_(2, places.flatten(2).long(), gradient.float().flatten(2))  # behind the last what the padding gets
+    addends = as_addends(gradient.float()).flatten(2)
+    row = addends.new_zeros((*source.shape[:2], prod(source.shape[2:]) + 1))
+    row.scatter_add_(2, places.flatten(2).long(), addends)  # behind the last what the padding gets
     return {"output_gradient_tensor": row[..., :-1].reshape(source.shape).to(source.dtype)}
 
 
