@@ -32,10 +32,10 @@ def _means(desc: AveragePooling, wide: Tensor, counts: Sequence[int]) -> Tensor:
 
 def _divisors(
     desc: AveragePooling | AveragePoolingGrad, like: Tensor, spatial: Sequence[int], counts: Sequence[int]
-) -> Tensor | int:
+) -> Tensor:
     """How many elements of each window count."""
     if desc.include_padding:
-        return prod(desc.window_size)
+        return like.new_full((), prod(desc.window_size))
     ones = like.new_ones((1, 1, *spatial))
     return window_view(desc, ones, desc.window_size, counts).sum(tuple(range(2, like.dim())))
 

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
+from dml_conformance.backends.torch.operators._shares import mean_along
 from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
@@ -35,8 +36,8 @@ def training(desc: structures.DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, te
     if source.is_meta:
         return dict(zip(_STATISTICS, (source, scale, scale), strict=True))
     axes, x = _axes(scale), source.float()
-    mean = _mean(x, axes)
-    variance = _mean((x - mean).square(), axes)
+    mean = mean_along(x, axes)
+    variance = mean_along((x - mean).square(), axes)
     found = _normalized(desc.epsilon, x, mean, variance, scale.float(), bias.float())
     if "fused_add_tensor" in tensors:
         found = found + tensors["fused_add_tensor"].float()
@@ -62,9 +63,9 @@ def training_gradients(desc: structures.BatchNormalizationGrad, tensors: Tensors
     if scale.is_meta:
         return dict(zip(_GRADIENTS, (gradient, scale, scale), strict=True))
     axes, variance = _axes(scale), variance + desc.epsilon
-    centered = x - _mean(x, axes)
-    part = centered * _mean(gradient * centered, axes) / variance
-    of_input = scale / variance.sqrt() * (gradient - _mean(gradient, axes) - part)
+    centered = x - mean_along(x, axes)
+    part = centered * mean_along(gradient * centered, axes) / variance
+    of_input = scale / variance.sqrt() * (gradient - mean_along(gradient, axes) - part)
     return _outputs(desc, tensors, of_input)
 
 
@@ -92,11 +93,6 @@ def _outputs(desc: structures.BatchNormalizationGrad, tensors: Tensors, of_input
 
 def _axes(scale: Tensor) -> list[int]:
     return [d for d, size in enumerate(scale.shape) if size == 1]
-
-
-def _mean(x: Tensor, axes: list[int]) -> Tensor:
-    """Along axes, of which torch takes none for all."""
-    return x.mean(axes, keepdim=True) if axes else x.clone()
 
 
 def _fault(desc: structures.BatchNormalization, level: Level) -> str:

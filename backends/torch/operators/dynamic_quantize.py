@@ -6,6 +6,7 @@ import torch
 
 from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._shares import share
 from dml_conformance.spec.structures import DynamicQuantize
 
 
@@ -19,7 +20,7 @@ def dynamic_quantize(desc: DynamicQuantize, tensors: Tensors) -> Tensors:
         single = source.new_empty(one)
         return {"output_tensor": source, "output_scale_tensor": single, "output_zero_point_tensor": single}
     low, high = source.amin().clamp(max=0.0), source.amax().clamp(min=0.0)
-    scale = (high - low) / (info.max - info.min)
+    scale = share(high - low, info.max - info.min)
     zero_point = torch.round(info.min - low / scale).nan_to_num(0.0).clamp(info.min, info.max)
     numbers = torch.round(source / scale).nan_to_num(0.0) + zero_point
     return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._indexing import valid_axes
+from dml_conformance.backends.torch.operators._shares import mean_along
 from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
 
@@ -38,11 +39,9 @@ def _normalized(
         return {"output_tensor": source}
     found = source.float()
     if has_mean:
-        found = found - (found.mean(along, keepdim=True) if along else found)
+        found = found - mean_along(found, along)
     if has_variance:
-        squares = found.square()
-        variance = squares.mean(along, keepdim=True) if along else squares
-        found = found / (variance + desc.epsilon).sqrt()
+        found = found / (mean_along(found.square(), along) + desc.epsilon).sqrt()
     found = found if scale is None else found * scale
     found = found if bias is None else found + bias
     return {"output_tensor": activated(desc.fused_activation, found).to(source.dtype)}

@@ -11,6 +11,7 @@ from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED, as_index, bits
+from dml_conformance.backends.torch.operators._shares import share
 from dml_conformance.backends.torch.operators.arg_reduce import arg_reduce
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.levels import Level
@@ -20,7 +21,7 @@ _FUNCTION = enumeration("DML_REDUCE_FUNCTION")
 _PLACES = {_FUNCTION.ARGMAX: torch.argmax, _FUNCTION.ARGMIN: torch.argmin}
 # Of rows; integers are those of 64 bits.
 _ROWS: dict[int, Callable[[Tensor], Tensor]] = {
-    _FUNCTION.AVERAGE: lambda rows: rows.mean(-1),
+    _FUNCTION.AVERAGE: lambda rows: share(rows.sum(-1), rows.shape[-1]),
     _FUNCTION.L1: lambda rows: rows.abs().sum(-1),
     _FUNCTION.L2: lambda rows: rows.square().sum(-1).sqrt(),
     _FUNCTION.LOG_SUM: lambda rows: rows.sum(-1).log(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from family_cases import assert_conforms, boundary_runs, small_runs
+from triton_interpreter import HAS_CUDA
 
 from dml_conformance.backends.torch import TorchBackend
 from dml_conformance.backends.torch.decisions import decide
@@ -21,8 +22,19 @@ from dml_conformance.strategies.edits import resize_at
 @pytest.mark.few(3, 48)
 @pytest.mark.parametrize("name", operators())
 def test_torch_agrees_with_the_reference(name: str) -> None:
+    agrees(TorchBackend("cpu"), name)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")
+@pytest.mark.few(3, 48)
+@pytest.mark.parametrize("name", operators())
+def test_torch_on_cuda_agrees_with_the_reference(name: str) -> None:
+    agrees(TorchBackend("cuda"), name)
+
+
+def agrees(backend: TorchBackend, name: str) -> None:
     """Under each tolerance, at the newest level; what is computed is the same at the others."""
-    backend = TorchBackend("cpu")
     for run in small_runs(name):
         assert_conforms(backend, run, TOLERANCES.values())
     for level in dict.fromkeys((operators()[name].introduced_in, HIGHEST)):
