@@ -126,7 +126,8 @@ class Tolerance:
             them so.
         sum_lambda: how many times sqrt(n) half units the errors of n additions, rounded to nearest, may come to. If
             each is independent and uniform in half a unit either way, more than that comes of one sum in
-            exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library.
+            exp(3 / 2 * lambda^2) / 2: of 4, in 10^10. That additions are rounded so was observed on the real library;
+            in products of FLOAT16 tensor cores cut, so those may lose all that n additions can.
         lossless: primitives that are taken to lose nothing, to see what they cost; none where results are judged.
     """
 

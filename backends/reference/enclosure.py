@@ -635,10 +635,17 @@ class Enclosure:
     def __matmul__(self, other: Enclosure) -> Enclosure:
         return self.product(other)
 
-    def product(self, other: Enclosure, term: Enclosure | None = None, stored: DataType | None = None) -> Enclosure:
+    def product(
+        self,
+        other: Enclosure,
+        of: DataType | None = None,
+        *,
+        term: Enclosure | None = None,
+        is_stored: bool = False,
+    ) -> Enclosure:
         """The product of matrices, see `product_of`."""
         count = self.shape[-1]
-        return product_of(Factors(count, count, lambda _: (self, other)), term, stored)
+        return product_of(Factors(count, count, lambda _: (self, other)), term, of, is_stored=is_stored)
 
     def _of_stored_parts(self, parts: tuple[Array, Array], is_whole: Array | None, data_type: DataType) -> Enclosure:
         """This sum where parts of it are rounded or cut to a type, and added up then.
@@ -959,15 +966,17 @@ class _Products(NamedTuple):
 
 
 @quiet
-def product_of(factors: Factors, term: Enclosure | None = None, stored: DataType | None = None) -> Enclosure:
+def product_of(
+    factors: Factors, term: Enclosure | None = None, of: DataType | None = None, *, is_stored: bool = False
+) -> Enclosure:
     """The product of matrices, its sums in any order, by midpoint and radius (Rump, Fast and parallel interval
     arithmetic, 1999): three products of FLOAT64, two where both are known exactly.
 
     Args:
         factors: the matrices, which are enclosures.
         term: one more for each sum, of the product's sizes.
-        stored: the type in which parts of a sum may be kept that is as long as the tolerance says; None for the one
-            that is computed in.
+        of: the type of the factors; None for the one that is computed in.
+        is_stored: whether parts of a sum may be kept in it that is as long as the tolerance says.
     """
     evaluation, value, magnitudes, most, sizes, is_exact, whole, maybe_nan = _Products.of_all(factors)
     xp, data_type, count = namespace(value), evaluation.data_type, factors.count
@@ -994,13 +1003,34 @@ def product_of(factors: Factors, term: Enclosure | None = None, stored: DataType
             parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
         are_few = evaluation.are_few(count)
         losses = partial(sums.of_products, xp, sizes, xp.maximum(*parts), data_type, count, are_few=are_few)
+        if of is DataType.FLOAT16 and data_type is DataType.FLOAT32:
+            losses = partial(sums.of_halves, xp, xp.maximum(*parts) + _lifted(factors, magnitudes), count)
     found = evaluation.total(value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan)
     is_finite = xp.isfinite(most)
     if not every(is_finite):
         found = _beside_infinities(factors, term, found, is_finite, is_exact)
-    if stored is None or stored not in evaluation.tolerance.stored or count <= STORED_FROM:
+    if of is None or not is_stored or of not in evaluation.tolerance.stored or count <= STORED_FROM:
         return found
-    return found._of_stored_parts(parts, whole, stored).opened(~is_finite)
+    return found._of_stored_parts(parts, whole, of).opened(~is_finite)
+
+
+def _lifted(factors: Factors, magnitudes: Array) -> Array | float:
+    """How much larger the sums of magnitudes are where the least normal number of FLOAT16 stands for each subnormal one
+    beside a number that is not 0."""
+    least = FORMATS[DataType.FLOAT16].normal
+
+    def is_subnormal(numbers: Enclosure) -> Array:
+        size = numbers.xp.abs(numbers.value)
+        return (size > 0) & (size < least)
+
+    def lifted(numbers: Enclosure) -> Array:
+        return numbers.xp.where(is_subnormal(numbers), least, numbers.xp.abs(numbers.value))
+
+    if not any(some(is_subnormal(each)) for part in factors.parts() for each in part):
+        return 0.0
+    more = factors.sums(lambda one, other: lifted(one) @ lifted(other)) - magnitudes
+    xp = namespace(magnitudes)
+    return xp.where(xp.isfinite(more), more, 0.0)
 
 
 def _products_of_sign(way: float, one: Enclosure, other: Enclosure) -> Array:

@@ -126,6 +126,22 @@ def of_products(
     return Losses(total, total / 2, sqrt(count - 1) * unit / 2, drift)
 
 
+def of_halves(xp: Any, largest: Array, count: int) -> Losses:
+    """Of a product of matrices of FLOAT16, added up in FLOAT32 one term after the other, or by tensor cores.
+
+    Tensor cores shift the terms of a block to the exponent of the largest, where a subnormal factor has that of the
+    least normal number, cut them there, and cut what comes of the block; no error makes up for another one, and none
+    is more than a unit (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021; an H200
+    has two places more behind the last one of FLOAT32).
+
+    Args:
+        largest: what the positive or negative ones of the `count` terms come to, where that number stands for
+            subnormal factors.
+    """
+    most = (count - 1) * spacing(xp, largest * (1.0 + count * FORMATS[DataType.FLOAT32].epsilon), DataType.FLOAT32)
+    return Losses(most, most)
+
+
 def _drift(xp: Any, terms: Array, unit: Array, along: Callable[[Array], Array]) -> Array:
     """What a sum gains where each term is rounded to a unit of its last place, or to a half or a quarter of it.
 

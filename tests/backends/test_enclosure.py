@@ -16,7 +16,7 @@ from mpmath import mpf
 
 from dml_conformance.backends.reference import enclosure, functions
 from dml_conformance.backends.reference.enclosure import Enclosure, Evaluation, Factors, product_of
-from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Tolerance
+from dml_conformance.spec.accuracy import DIRECTML, PRECISE, TOLERANCES, Tolerance
 from dml_conformance.spec.datatypes import DataType
 
 FLOAT32, FLOAT16 = DataType.FLOAT32, DataType.FLOAT16
@@ -443,10 +443,46 @@ def test_a_product_is_the_same_part_by_part(evaluation: Evaluation, special: tup
         return x[:, along], Enclosure(evaluation, part.value) if is_exact and along.stop < count else part
 
     for columns, stored in ((y, None), (y, FLOAT16), (inexact, None), (maybe_nan, None), (y.opened(off > 0), None)):
-        whole = x.product(columns, x[:, :2], stored)
-        parts = product_of(Factors.of(count, step, partial(parts_of, columns)), x[:, :2], stored)
+        whole = x.product(columns, stored, term=x[:, :2], is_stored=True)
+        parts = product_of(Factors.of(count, step, partial(parts_of, columns)), x[:, :2], stored, is_stored=True)
         for name in ("value", "low", "high", "nan"):
             assert np.array_equal(getattr(whole, name), getattr(parts, name), equal_nan=True), name
+
+
+def by_tensor_cores(a: Any, b: Any, block: int, places: int) -> Any:
+    """A product of matrices of FLOAT16 as tensor cores have it, with so many places behind the last of FLOAT32."""
+    found = np.zeros((a.shape[0], b.shape[1]))
+    of_a, of_b = (np.maximum(np.frexp(np.abs(x))[1] - 1, -14) for x in (a, b))
+    for start in range(0, a.shape[1], block):
+        along = slice(start, start + block)
+        terms = a[:, along, None] * b[None, along]
+        exponents = np.where(terms == 0, -1000, of_a[:, along, None] + of_b[None, along])
+        terms = np.concatenate([terms, found[:, None]], 1)
+        exponents = np.concatenate([exponents, np.where(found == 0, -1000, np.frexp(found)[1] - 1)[:, None]], 1)
+        last = np.exp2(exponents.max(1, keepdims=True) - 23.0 - places)
+        total = (np.trunc(terms / last) * last).sum(1)
+        unit = np.spacing(np.abs(total).astype(np.float32)).astype(np.float64)
+        found = np.trunc(total / unit) * unit
+    return found
+
+
+@pytest.mark.parametrize("tolerance", TOLERANCES.values(), ids=TOLERANCES)
+@pytest.mark.parametrize(("block", "places"), [(4, 0), (8, 1), (16, 2)])
+@pytest.mark.parametrize("count", [2, 3, 16, 17, 4096])
+def test_tensor_cores_are_right(tolerance: Tolerance, block: int, places: int, count: int) -> None:
+    """They cut, so that errors of terms of one sign come together, and know no exponent of subnormal numbers."""
+    random = np.random.default_rng(count)
+    a, b = (random.uniform(0.5, 2.0, shape) for shape in ((64, count), (count, 64)))
+    a[16:32], b[:, 16:32] = random.normal(size=(16, count)), random.normal(size=(count, 16))
+    a[32:48] *= np.exp2(random.integers(-22, 12, (16, count)))
+    b[:, 32:48] *= np.exp2(random.integers(-22, 12, (count, 16)))
+    a[48:, ::2] = 2.0**-24 * random.integers(1, 100, (16, (count + 1) // 2))
+    a, b = (x.astype(np.float16).astype(np.float64) for x in (a, b))
+    evaluation = Evaluation(tolerance)
+    expected = evaluation.of(a.astype(np.float32)).product(evaluation.of(b.astype(np.float32)), FLOAT16)
+    found = by_tensor_cores(a, b, block, places)
+    assert (expected.low <= found).all()
+    assert (found <= expected.high).all()
 
 
 def test_of_factors_one_part_is_made_at_a_time_and_the_whole_once() -> None:

@@ -42,7 +42,7 @@ def _output(desc: Attention, arrays: Arrays, slot: Slot, tolerance: Tolerance) -
         # Heads of queries share those of keys and values in runs.
         shared = np.arange(sizes.query.heads) * sizes.key.heads // sizes.query.heads
         q, (k, v) = biased["q"], (_behind(numbers, of, biased[of])[:, shared] for of in "kv")
-        products = rounded_or_not(_scores(q, k.permute(0, 1, 3, 2), desc.scale), data_type)
+        products = rounded_or_not(_scores(q, k.permute(0, 1, 3, 2), desc.scale, data_type), data_type)
         of_places = numbers.get("relative_position_bias_tensor")
         if of_places is not None:
             of_places = of_places.reshape(*sizes.scores)
@@ -87,10 +87,10 @@ def _behind(numbers: dict[str, Enclosure], of: str, new: Enclosure) -> Enclosure
     return concatenate([past.reshape(*past.shape[-4:]), new], 2)
 
 
-def _scores(q: Enclosure, k: Enclosure, scale: float) -> Enclosure:
+def _scores(q: Enclosure, k: Enclosure, scale: float, data_type: DataType) -> Enclosure:
     """The products of queries and keys, which are scaled, or are those of queries that are."""
-    product = q @ k
-    return product if scale == 1.0 else either(product * scale, (q * scale) @ k)
+    product = q.product(k, data_type)
+    return product if scale == 1.0 else either(product * scale, (q * scale).product(k, data_type))
 
 
 def _attended(
@@ -119,7 +119,7 @@ def _weighed(scores: Enclosure, v: Enclosure, data_type: DataType) -> Enclosure:
     sees_nothing = np.all(scores.low == -np.inf, axis=3, keepdims=True)
     if sees_nothing.any():
         weights = where(known(sees_nothing), either(weights.operand(0.0), weights), weights)
-    return rounded_or_not(weights, data_type) @ v
+    return rounded_or_not(weights, data_type).product(v, data_type)
 
 
 def masked(desc: Attention, mask: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

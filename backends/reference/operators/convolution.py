@@ -71,7 +71,7 @@ def convolution(desc: DML_CONVOLUTION_OPERATOR_DESC, arrays: Arrays) -> dict[str
         if bias is not None:  # one term more, as sums may begin with it
             rows = concatenate([rows, evaluation.of(np.ones((*rows.shape[:3], 1)))], axis=3)
             columns = concatenate([columns, evaluation.of(bias)], axis=2)
-        found = rows.product(columns, stored=data_type).permute(0, 1, 3, 2).reshape(*output)
+        found = rows.product(columns, data_type, is_stored=True).permute(0, 1, 3, 2).reshape(*output)
         found = activated(desc.fused_activation, found, data_type).to(data_type)
         return found.opened(np.broadcast_to(is_open, output))
 

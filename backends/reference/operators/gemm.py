@@ -21,9 +21,9 @@ def gemm(desc: Gemm, arrays: Arrays) -> dict[str, Any]:
         numbers = {key: as_numbers(array, data_type) for key, array in arrays.items()}
         a = evaluation.of(numbers["a_tensor"].swapaxes(-1, -2) if desc.trans_a == TRANSPOSE else numbers["a_tensor"])
         b = evaluation.of(numbers["b_tensor"].swapaxes(-1, -2) if desc.trans_b == TRANSPOSE else numbers["b_tensor"])
-        found = _scaled(a.product(b, stored=data_type), desc.alpha)
+        found = _scaled(a.product(b, data_type, is_stored=True), desc.alpha)
         if desc.alpha not in (0.0, 1.0):  # the formula can be read either way
-            found = either(found, (a * desc.alpha).product(b, stored=data_type))
+            found = either(found, (a * desc.alpha).product(b, data_type, is_stored=True))
         if "c_tensor" in numbers:
             found = stored(found, data_type) + _scaled(evaluation.of(numbers["c_tensor"]), desc.beta)
         return activated(desc.fused_activation, found, data_type).to(data_type)

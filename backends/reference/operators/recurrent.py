@@ -118,7 +118,7 @@ class Layer:
     def product(self, factors: Factors) -> Enclosure:
         """A product of matrices with its bias, each of which may be rounded."""
         data_type = self.desc.input_tensor.data_type
-        return self.added(*(rows.product(columns, stored=data_type) for rows, columns in factors))
+        return self.added(*(rows.product(columns, data_type, is_stored=True) for rows, columns in factors))
 
     def added(self, *parts: Enclosure) -> Enclosure:
         """Terms added up one after the other, each sum of which may be rounded."""
@@ -277,7 +277,7 @@ def _outputs(desc: Recurrent, arrays: Arrays, evaluation: Evaluation) -> dict[st
 def _sums(*factors: tuple[Enclosure, Enclosure], term: Enclosure | None = None) -> Enclosure:
     """All products of rows and columns, and a term, added up in any order."""
     rows, columns = zip(*factors, strict=True)
-    return concatenate(rows, -1).product(concatenate(columns, 0), term)
+    return concatenate(rows, -1).product(concatenate(columns, 0), term=term)
 
 
 def _of_rows(mask: Array, one: Enclosure, other: Enclosure) -> Enclosure:
