@@ -42,36 +42,53 @@ def ulps(actual: Bits, exact: Numbers, data_type: DataType) -> Numbers:
         return found
 
 
+class CountedErrors:
+    """The errors of a case's results, counted part by part."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._magnitudes: dict[int, float] = {}
+        self._largest = self._used = 0.0
+
+    def add(self, actual: Bits, expected: Expectation, data_type: DataType, times: int = 1) -> None:
+        """Count those of elements of an output of a type, of which there are so many parts."""
+        within = expected.within
+        if within is None or within.exact is None:
+            return
+        error = ulps(actual, within.exact, data_type)
+        is_known = np.isfinite(error) & within.counts
+        if not is_known.any():
+            return
+        self._used = max(self._used, _used(actual, expected, data_type, is_known))
+        if within.argument is None:
+            return
+        error, least = error[is_known], int(np.finfo(NUMBERS[data_type]).minexp)
+        self._largest = max(self._largest, float(error.max()))
+        every = np.bincount(_bins_of(error) - LEAST_BIN)
+        bins = np.flatnonzero(every)
+        self._counts.update(dict(zip((bins + LEAST_BIN).tolist(), (times * every[bins]).tolist(), strict=True)))
+        for power, most in _by_magnitude(within.argument[is_known], error, least):
+            self._magnitudes[power] = max(most, self._magnitudes.get(power, most))
+
+    @property
+    def errors(self) -> Errors | None:
+        """What was counted; None where no result is one of arithmetic."""
+        if not self._counts and not self._used:
+            return None
+        bins, magnitudes = tuple(sorted(self._counts.items())), tuple(sorted(self._magnitudes.items()))
+        return Errors(self._largest, bins, magnitudes, brief(self._used))
+
+
 def errors_of(parts: Iterable[tuple[Bits, Expectation, DataType, int]]) -> Errors | None:
     """The errors of a case's results; None where none of them is one of arithmetic.
 
     Args:
         parts: elements of outputs as they are, what is right of them, their type, and how many such parts there are.
     """
-    counts: Counter[int] = Counter()
-    magnitudes: dict[int, float] = {}
-    largest = used = 0.0
-    for actual, expected, data_type, times in parts:
-        within = expected.within
-        if within is None or within.exact is None:
-            continue
-        error = ulps(actual, within.exact, data_type)
-        is_known = np.isfinite(error) & within.counts
-        if not is_known.any():
-            continue
-        used = max(used, _used(actual, expected, data_type, is_known))
-        if within.argument is None:
-            continue
-        error, least = error[is_known], int(np.finfo(NUMBERS[data_type]).minexp)
-        largest = max(largest, float(error.max()))
-        every = np.bincount(_bins_of(error) - LEAST_BIN)
-        bins = np.flatnonzero(every)
-        counts.update(dict(zip((bins + LEAST_BIN).tolist(), (times * every[bins]).tolist(), strict=True)))
-        for power, most in _by_magnitude(within.argument[is_known], error, least):
-            magnitudes[power] = max(most, magnitudes.get(power, most))
-    if not counts and not used:
-        return None
-    return Errors(largest, tuple(sorted(counts.items())), tuple(sorted(magnitudes.items())), brief(used))
+    counted = CountedErrors()
+    for part in parts:
+        counted.add(*part)
+    return counted.errors
 
 
 def _used(actual: Bits, expected: Expectation, data_type: DataType, is_known: Mask) -> float:

@@ -27,7 +27,7 @@ from dml_conformance.backends.reference import (
     expected_parts,
 )
 from dml_conformance.backends.reference.layout import put
-from dml_conformance.conformance.judge.accuracy import errors_of
+from dml_conformance.conformance.judge.accuracy import CountedErrors, errors_of
 from dml_conformance.conformance.judge.compare import EQUAL, OutputComparison, compare
 from dml_conformance.conformance.judge.comparison_check import check_comparison, is_checked
 from dml_conformance.conformance.judge.losses import tally_of
@@ -504,11 +504,11 @@ class Judge:
         if not is_in_place:
             del contents  # or a large case would need its memory twice
         unwritten = UnwrittenElements()
-        first = self._execute_once(pending, memory, read, written, expected, unwritten)
+        counted = CountedErrors()
+        first = self._execute_once(pending, memory, read, written, expected, unwritten, counted)
         if first.verdict is not Verdict.PASS:
             return first
-        with self.watch(Part.MEASURE):
-            first = first._replace(errors=self.errors(case, written, expected))  # those of a repetition are no others
+        first = first._replace(errors=counted.errors)  # those of a repetition are no others
         if pending.needed > (MOST_REPEATED if self.repeat <= REPEAT else LACKING_BYTES):
             return first
         self._executed += 1
@@ -529,6 +529,7 @@ class Judge:
         written: dict[str, OutputMemory],
         expected: Mapping[str, Expected],
         unwritten: UnwrittenElements,
+        counted: CountedErrors | None = None,
     ) -> Judgement:
         """Execute a case into poisoned outputs; `written` has those of the execution before, and then these."""
         case = pending.case
@@ -556,7 +557,7 @@ class Judge:
             return pending.judged(Verdict.NOT_SUPPORTED, judged.reason) if is_lacking else judged
         seconds = time.perf_counter() - started
         with self.watch(Part.COMPARE):
-            return self.judge_memory(pending, seconds, read, written, expected, unwritten)
+            return self.judge_memory(pending, seconds, read, written, expected, unwritten, counted)
 
     def unless_unwritten(self, passed: Judgement, unwritten: UnwrittenElements) -> Judgement:
         """A pass, unless elements were never written in several executions."""
@@ -595,6 +596,7 @@ class Judge:
         written: Mapping[str, OutputMemory],
         expected: Mapping[str, Expected],
         unwritten: UnwrittenElements,
+        counted: CountedErrors | None = None,
     ) -> Judgement:
         """The verdict on the memory of a case after an execution.
 
@@ -604,6 +606,7 @@ class Judge:
             read, written: the inputs and outputs by slot, as the backend left them.
             expected: what the outputs have to hold, by slot.
             unwritten: is told of the outputs.
+            counted: counts the errors of results that pass.
 
         Raises:
             GivenUp: what compares was changed.
@@ -626,7 +629,7 @@ class Judge:
                 return passed._replace(verdict=Verdict.FAIL, rule=INPUTS_UNCHANGED, reason=reason)
         sources = {key: memory.binding for key, memory in read.items()}
         for slot in results:
-            found = _compared(case, written[slot.key], expected[slot.key], sources)
+            found = _compared(case, written[slot.key], expected[slot.key], sources, counted)
             if found.wrong:
                 reason = f"{slot.name}: {found.wrong} of {slot.tensor.element_count} elements differ"
                 accuracy = f"{case.operator}.accuracy"
@@ -796,16 +799,27 @@ def _copies(read: Bindings) -> dict[str, Binding]:
     return {key: Binding(bound.view.copy(), 0, bound.size) for key, bound in read.items()}
 
 
-def _compared(case: Case, output: OutputMemory, expected: Expected, read: Bindings) -> OutputComparison:
-    found = EQUAL
-    if is_in_turns(expected) and all(
-        compare(elements, part, output.tensor.data_type, allowed_elements(part, case.desc, read)) == EQUAL
-        for elements, part, _ in unlike_parts(output, expected)
-    ):
-        return EQUAL
+def _compared(
+    case: Case, output: OutputMemory, expected: Expected, read: Bindings, counted: CountedErrors | None = None
+) -> OutputComparison:
+    """What differs of an output; of one that does not the errors are counted, as its parts may be computed here."""
+    found, data_type = EQUAL, output.tensor.data_type
+    if is_in_turns(expected):
+        for elements, part, times in unlike_parts(output, expected):
+            found = compare(elements, part, data_type, allowed_elements(part, case.desc, read))
+            if found.wrong:
+                break
+            if counted is not None:
+                counted.add(elements, part, data_type, times)
+        if not found.wrong:
+            return EQUAL
+        found = EQUAL
     for box, part in expected.parts():
         allowed, start = allowed_elements(part, case.desc, read), [along.start for along in box]
-        found = found.and_then(compare(output.elements[box], part, output.tensor.data_type, allowed, start))
+        elements = output.elements[box]
+        found = found.and_then(compare(elements, part, data_type, allowed, start))
+        if counted is not None and not found.wrong:
+            counted.add(elements, part, data_type)
     return with_unwritten(found, output)
 
 

@@ -25,8 +25,8 @@ class Part(StrEnum):
     DECIDE = "decide"  # the backend's answer is waited for
     EXPECT = "expect"  # what is right, and memory that is wrong everywhere
     EXECUTE = "execute"  # the backend's outputs are waited for
-    COMPARE = "compare"
-    MEASURE = "measure"  # errors; throughput
+    COMPARE = "compare"  # and how large errors are
+    MEASURE = "measure"  # throughput
     RECORD = "record"
     REPORT = "report"  # records are put into the results
     OTHER = "other"  # whatever else: Hypothesis, batches, failures

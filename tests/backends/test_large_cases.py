@@ -306,6 +306,18 @@ def test_intervals_are_computed_each_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(computed.values()) == {2}
 
 
+@pytest.mark.usefixtures("in_small_parts")
+def test_errors_are_counted_where_results_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that parts with intervals are computed twice: for the poison, and to compare."""
+    cut, computed = LargeExpectation.cut, Counter[str]()
+    monkeypatch.setattr(LargeExpectation, "cut", lambda self, box: computed.update([str(box)]) or cut(self, box))
+    case = softmax_that_repeats(rows=2, period=0)
+    record = Judge(ReferenceBackend(), "mine", repeat=1).record(case, Phase.BOUNDARIES)
+    assert record.errors is not None
+    assert sum(count for _, count in record.errors.bins) == prod(outputs(case.desc)[0].tensor.sizes)
+    assert set(computed.values()) == {2}
+
+
 def batch_gradients(rows: int) -> Case:
     """Of a thousand channels, whose rows overlap."""
     spec, wide, narrow = operator("BATCH_NORMALIZATION_GRAD"), (1, 1000, rows, 1), (1, 1000, 1, 1)
