@@ -48,8 +48,8 @@ def measured(
     return table.Measured(case, way, heat, row, **goals)
 
 
-def run(table: ModuleType, *rows: Any) -> Any:
-    return table.Run("2025-03-04", "A GPU", {"torch": "2.9.0", "triton": "3.5.0"}, 3.0e12, list(rows))
+def run(table: ModuleType, *rows: Any, **more: Any) -> Any:
+    return table.Run("2025-03-04", "A GPU", {"torch": "2.9.0", "triton": "3.5.0"}, 3.0e12, list(rows), **more)
 
 
 def cells(text: str, heading: str) -> list[list[str]]:
@@ -111,26 +111,34 @@ def test_small_outputs_are_shown_in_microseconds(table: ModuleType) -> None:
     assert cells(text, "**Small outputs") == [["TILE", "20 / 40", "25 / 50"]]
 
 
+def test_products_are_shown_in_operations_a_second(table: ModuleType) -> None:
+    """The median counts, and the share is that of the device's product of the type."""
+    gemm = table.Product("GEMM", "FLOAT16", 10**12, (0.002, 0.5, 0.001), (0.004, 0.0001, 0.9), 1e15)
+    text = table.tables(run(table, measured(table, table.Way.KERNELS, 1.0), products=[gemm]))
+    assert cells(text, "**Products") == [["GEMM", "FLOAT16", "500.0", "250.0", "1000.0", "0.50"]]
+
+
 def test_a_run_comes_back_as_it_was_stored(table: ModuleType, tmp_path: Path) -> None:
-    made = run(table, measured(table, table.Way.KERNELS, 0.5, of_copy=0.9), measured(table, table.Way.EAGER, 0.2))
+    rows = measured(table, table.Way.KERNELS, 0.5, of_copy=0.9), measured(table, table.Way.EAGER, 0.2)
+    made = run(table, *rows, products=[table.Product("GEMM", "FLOAT16", 10**12, (0.002,), (0.004,), 1e15)])
     path = tmp_path / "cuda.json"
     path.write_bytes(table.stored(made))
     assert table.load(path) == made
-    assert len(path.read_text(encoding="utf-8").splitlines()) == 4
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 6
     path.write_text('{"date": 1}', encoding="utf-8")
     with pytest.raises(msgspec.ValidationError):
         table.load(path)
 
 
 def test_the_pages_tables_are_those_of_the_stored_run(table: ModuleType) -> None:
-    """Run: python benchmarks/cuda/cuda_table.py benchmarks/cuda/h100.json --page docs/performance.md"""
+    """Run: python benchmarks/cuda/cuda_table.py benchmarks/cuda/h200.json --page docs/performance.md"""
     text = PAGE.read_text(encoding="utf-8")
-    assert table.with_tables(text, table.tables(table.load(FOLDER / "h100.json"))) == text
+    assert table.with_tables(text, table.tables(table.load(FOLDER / "h200.json"))) == text
 
 
 def test_the_command_puts_the_tables_into_a_page(table: ModuleType, tmp_path: Path) -> None:
     """In the place of the old ones, and nowhere but between one pair of marks."""
-    page, stored = tmp_path / "page.md", FOLDER / "h100.json"
+    page, stored = tmp_path / "page.md", FOLDER / "h200.json"
     page.write_text("a\n<!-- measured on a GPU -->\nold\n<!-- end -->\nb\n", encoding="utf-8")
     subprocess.run([sys.executable, FOLDER / "cuda_table.py", stored, "--page", page], check=True, timeout=60, cwd=ROOT)
     made = table.tables(table.load(stored))
