@@ -37,7 +37,10 @@ def in_full_precision() -> None:
     """Have products of FLOAT32 be of FLOAT32, and sums too, whatever the process had asked for before."""
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    of_products = torch.backends.cuda.matmul
+    of_products.allow_fp16_reduced_precision_reduction = False
+    if hasattr(of_products, "allow_fp16_accumulation"):  # from PyTorch 2.7 on
+        of_products.allow_fp16_accumulation = False
 
 
 def devices_for(name: str) -> list[str]:

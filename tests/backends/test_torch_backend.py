@@ -627,10 +627,42 @@ def test_work_is_tried_again_where_the_device_has_no_room(
     assert done == [*tried, "work", *after_work, "bring back", *(["give back, 0 there"] if is_much else [])]
 
 
+@pytest.fixture
+def imprecise() -> Iterator[None]:
+    """A process that has asked for speed in place of precision, in all ways that there are."""
+    of_products = torch.backends.cuda.matmul
+    ways: list[tuple[Any, str]] = [
+        *((of_products, f"allow_fp16_{what}") for what in ("reduced_precision_reduction", "accumulation")),
+        *((of, "allow_tf32") for of in (of_products, torch.backends.cudnn)),
+    ]
+    ways = [(of, name) for of, name in ways if hasattr(of, name)]
+    before = torch.get_float32_matmul_precision(), [getattr(of, name) for of, name in ways]
+    torch.set_float32_matmul_precision("medium")
+    for of, name in ways:
+        setattr(of, name, True)
+    yield
+    torch.set_float32_matmul_precision(before[0])
+    for (of, name), value in zip(ways, before[1], strict=True):
+        setattr(of, name, value)
+
+
+@pytest.mark.usefixtures("imprecise")
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+def test_products_are_in_full_precision_whatever_the_process_asked_for(device: str) -> None:
+    TorchBackend(device)
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert not torch.backends.cudnn.allow_tf32
+    of_products = torch.backends.cuda.matmul
+    assert not any(getattr(of_products, name, False) for name in ("allow_tf32", "allow_fp16_accumulation"))
+    assert not of_products.allow_fp16_reduced_precision_reduction
+    nearly_one = torch.full((64, 64), 1 + 2.0**-23, device=device)  # TF32 has 10 bits behind the point
+    assert (product(nearly_one, torch.eye(64, device=device)) == nearly_one).all()
+
+
 @pytest.mark.parametrize("device", ["cpu", CUDA])
 @pytest.mark.parametrize("count", [1, 2, 7, 64, 1000, 4096])
 def test_sums_of_products_of_float16_are_of_float32(device: str, count: int) -> None:
-    torch_module.TorchBackend(device)  # reduced precision is off from here on
+    TorchBackend(device)  # reduced precision is off from here on
     generator = torch.Generator().manual_seed(count)
     a = torch.randn((1, 3, 40, count), generator=generator) * 2.0 ** torch.randint(
         -20, 12, (count,), generator=generator
