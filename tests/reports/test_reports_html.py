@@ -27,6 +27,7 @@ from dml_conformance.reports.page import html as html_module
 from dml_conformance.reports.page.html import MAX_PAGE, report_html
 from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.results import Store, StoreWriter
+from dml_conformance.spec.accuracy import TOLERANCES
 
 URL_ATTRIBUTES = {"src", "href", "action", "poster", "data", "srcset", "xlink:href", "formaction"}
 
@@ -115,6 +116,12 @@ def test_the_ways_that_a_backends_work_is_done_stand_at_the_head() -> None:
     paths = {"outputs of 1 MiB": "kernels", "smaller outputs": "eager <b>, as before"}
     backend = report_data.backend(paths=paths)
     assert "outputs of 1 MiB: kernels; smaller outputs: eager &lt;b&gt;, as before" in rendered([], backend=backend)
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_the_tolerance_stands_below_the_verdict(name: str) -> None:
+    (line,) = (text for _, text in Page(rendered([], accuracy=name)).all("p") if "standard budget" in text)
+    assert f"seed 20250304, tolerance {name}; on NVIDIA" in line
 
 
 def test_an_incomplete_run_says_what_it_lacks() -> None:
