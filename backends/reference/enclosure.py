@@ -1001,10 +1001,12 @@ def product_of(
             signs = (factors.sums(partial(_products_of_sign, way)) for way in (1.0, -1.0))
             ways = (0.0, 0.0) if term is None else (at_least(way * term.value, 0.0) for way in (1.0, -1.0))
             parts = tuple(part + more + radius for part, more in zip(signs, ways, strict=True))
-        are_few = evaluation.are_few(count)
-        losses = partial(sums.of_products, xp, sizes, xp.maximum(*parts), data_type, count, are_few=are_few)
+        largest = xp.maximum(*parts)
         if of is DataType.FLOAT16 and data_type is DataType.FLOAT32:
-            losses = partial(sums.of_halves, xp, xp.maximum(*parts) + _lifted(factors, magnitudes), count)
+            losses = partial(sums.of_halves, xp, largest + _lifted(factors, magnitudes), count)
+        else:
+            are_few = evaluation.are_few(count)
+            losses = partial(sums.of_products, xp, sizes, largest, data_type, count, are_few=are_few)
     found = evaluation.total(value, low, high, parts, count, losses, products=most, is_exact=whole, maybe_nan=maybe_nan)
     is_finite = xp.isfinite(most)
     if not every(is_finite):

@@ -301,6 +301,26 @@ def timed(work: Work, runs: int) -> float:
     return round(start.elapsed_time(end) / 1000 / runs, 9)
 
 
+def filled(desc: Any) -> Iterator[Tensor]:
+    """Tensors of random bits, and of random indices that are in range."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    tensor: TensorDesc = desc.input_tensor
+    count = tensor.element_count * tensor.data_type.size
+    noise = torch.randint(-(2**62), 2**62, (-(-count // 8),), device="cuda", generator=generator)
+    kind = BITS[tensor.data_type.size]
+    yield noise.view(torch.int8)[:count].clone().view(kind).view(tensor.sizes)
+    if torch_operators()[desc.operator].numbers:
+        sizes = desc.indices_tensor.sizes
+        limits = spec_of(desc).index.limits(desc)  # type: ignore[union-attr]
+        indices = torch.empty(sizes, dtype=torch.int64, device="cuda")
+        if len(limits) == 1:
+            yield indices.random_(0, limits[0], generator=generator)
+        else:
+            for position, limit in enumerate(limits):
+                indices[..., position].random_(0, limit, generator=generator)
+            yield indices
+
+
 # --- products ---------------------------------------------------------------------------------------------------------
 
 TYPES = {DataType.FLOAT16: torch.float16, DataType.FLOAT32: torch.float32}
@@ -382,23 +402,3 @@ def bench_products(
     benchmark.pedantic(take_round, rounds=ROUNDS[sizes])  # type: ignore[no-untyped-call]
     of_product = 2 * n**3 / statistics.median(seconds[2])
     products.append(Product(name, kind.name, of.operations, tuple(seconds[0]), tuple(seconds[1]), of_product))
-
-
-def filled(desc: Any) -> Iterator[Tensor]:
-    """Tensors of random bits, and of random indices that are in range."""
-    generator = torch.Generator("cuda").manual_seed(1)
-    tensor: TensorDesc = desc.input_tensor
-    count = tensor.element_count * tensor.data_type.size
-    noise = torch.randint(-(2**62), 2**62, (-(-count // 8),), device="cuda", generator=generator)
-    kind = BITS[tensor.data_type.size]
-    yield noise.view(torch.int8)[:count].clone().view(kind).view(tensor.sizes)
-    if torch_operators()[desc.operator].numbers:
-        sizes = desc.indices_tensor.sizes
-        limits = spec_of(desc).index.limits(desc)  # type: ignore[union-attr]
-        indices = torch.empty(sizes, dtype=torch.int64, device="cuda")
-        if len(limits) == 1:
-            yield indices.random_(0, limits[0], generator=generator)
-        else:
-            for position, limit in enumerate(limits):
-                indices[..., position].random_(0, limit, generator=generator)
-            yield indices
