@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import chain
 from math import inf
 from typing import Any, NamedTuple
 
@@ -92,8 +93,11 @@ class Weights(NamedTuple):
 
 def run_starts(parts: Sequence[npt.NDArray[Any]]) -> Places:
     """Where rows begin that are other than those before, in any of some arrays."""
-    changes = [(part[1:] != part[:-1]).any(1) for part in parts]
-    return np.flatnonzero(np.concatenate(([True], np.logical_or.reduce(changes))))
+    is_first = np.zeros(len(parts[0]), np.bool_)
+    is_first[0] = True
+    for column in chain.from_iterable(part.T for part in parts):  # as rows are short
+        is_first[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(is_first)
 
 
 def added(numbers: Floats, lengths: Places, axis: int) -> Floats:

@@ -51,7 +51,7 @@ def training(given: Inputs, desc: BatchNormalization) -> Outputs:
     """With those of the input; in FLOAT16 they may be what the outputs hold of them."""
     data_type, x, axes = desc.output_tensor.data_type, given["input_tensor"], axes_of(desc)
     mean = x.mean(axes)
-    variance = variance_of(x, axes, mean)
+    variance = variance_of(x, axes, mean, mean)
     used = [rounded_or_not(of, data_type) for of in (mean, variance)]
     return {
         "output_tensor": lambda: normalized(given, used[0], used[1], desc),

@@ -28,10 +28,11 @@ def _statistics(desc: MeanVariance, arrays: Arrays, tolerance: Tolerance) -> tup
     """The mean along axes, and the root of the variance where it is divided by."""
     data_type, axes = desc.output_tensor.data_type, axes_of(desc)
     x = Evaluation(tolerance).of(as_numbers(arrays["input_tensor"], data_type))
-    mean = stored(x.mean(axes), data_type)
+    of_terms = x.mean(axes)
+    mean = stored(of_terms, data_type)
     if not (desc.use_variance if hasattr(desc, "use_variance") else desc.normalize_variance):
         return (mean,)
-    variance = variance_of(x, axes, mean)
+    variance = variance_of(x, axes, of_terms, mean)
     # Without a mean the variance may be that around 0, as where a root mean square is divided by.
     variance = variance if _has_mean(desc) else either((x * x).mean(axes), variance)
     return mean, sqrt(stored(variance, data_type) + desc.epsilon)
@@ -64,14 +65,19 @@ def axes_of(desc: MeanVariance) -> tuple[int, ...]:
     return (1, 2, 3) if desc.cross_channel else (2, 3)
 
 
-def variance_of(x: Enclosure, axes: tuple[int, ...], mean: Enclosure) -> Enclosure:
+def variance_of(x: Enclosure, axes: tuple[int, ...], mean: Enclosure, seen: Enclosure) -> Enclosure:
     """In two passes, of which the second sees the mean, or in one, as kernels do that read their input once; of full
     precision it is in two.
+
+    Args:
+        x: the elements.
+        axes: along which they are taken together.
+        mean: theirs along these.
+        seen: what the second pass has of it.
     """
-    variance = x.variance(axes, mean)
+    variance = x.variance(axes, seen)
     if x.evaluation.tolerance.is_precise:
         return variance
-    mean = x.mean(axes)
     return either(variance, maximum((x * x).mean(axes) - mean * mean, 0.0))
 
 

@@ -105,11 +105,16 @@ def _chosen(bits: Bits, data_type: DataType, places: list[Array], inside: Mask) 
         counts = [span.stop - span.start for span in box]
         elements = gathered(bits[box[:FIRST]], here).reshape(*counts, -1)
         found = greatest(elements, inside[spans], data_type)
-        values[box], free[box] = (
-            np.take_along_axis(each, found.place[..., None], -1)[..., 0] for each in (elements, found.others)
-        )
+        if elements.shape[-1] == 1:  # which is it, so all that follows is the same for whole dimensions
+            values[box], free[box] = elements[..., 0], found.others[..., 0]
+            of_window: tuple[Any, ...] = (0,) * len(windows)
+        else:
+            values[box], free[box] = (
+                np.take_along_axis(each, found.place[..., None], -1)[..., 0] for each in (elements, found.others)
+            )
+            of_window = np.unravel_index(found.place, windows)
         free[box] |= ~inside[spans].any(-1)
-        of_window, along = np.unravel_index(found.place, windows), np.ogrid[box]
+        along = np.ogrid[box]
         coordinates = [place[window, at] for place, window, at in zip(places, along[FIRST:], of_window, strict=True)]
         indices[box] = np.ravel_multi_index((*along[:FIRST], *coordinates), bits.shape, mode="clip")
     return values, indices, free

@@ -11,6 +11,8 @@ from dml_conformance.spec.expectation import Expectation, in_order
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import TopK
 
+COUNTED = 64  # elements: NumPy sorts those of a byte or two by counting their values, for which fewer are too few
+
 
 def top_k(desc: TopK, arrays: Arrays) -> dict[str, Expectation]:
     """The K largest of each sequence along Axis, or the smallest; of equal ones those of lower index come first."""
@@ -18,7 +20,9 @@ def top_k(desc: TopK, arrays: Arrays) -> dict[str, Expectation]:
     keys = in_order(source, data_type)
     if getattr(desc, "axis_direction", None) != enumeration("DML_AXIS_DIRECTION").INCREASING:
         keys = ~keys  # the same in the opposite order
-    index = keys.argsort(axis, kind="stable").take(range(desc.k), axis)
+    if keys.itemsize < np.int32().itemsize and keys.shape[axis] < COUNTED:
+        keys = keys.astype(np.int32)
+    index = keys.argsort(axis, kind="stable")[(slice(None),) * axis + (slice(desc.k),)]
     values = np.take_along_axis(source, index, axis)
     found = unordered(source, data_type, axis)
     free = None if found is None else np.take_along_axis(found.whole | found.tiny, index, axis)
