@@ -680,7 +680,7 @@ def _without_duplicates(values: Unsigned, draws: Unsigned, limits: Sequence[int]
         is_at_ends: whether the first ones are the last place, the first place, the one before the last, and so on.
     """
     sizes, places = (values.shape[:-1], math.prod(limits)) if len(limits) > 1 else (values.shape, limits[0])
-    start, step, *steps = (int(draw) for draw in np.resize(draws, 2 + len(sizes)))
+    start, step, *steps = np.resize(draws.reshape(-1)[: 2 + len(sizes)], 2 + len(sizes)).tolist()
     number: Unsigned
     if math.prod(sizes) <= places:
         number = np.arange(math.prod(sizes), dtype=np.uint64).reshape(sizes)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import cycle
 from math import prod
@@ -42,6 +42,7 @@ MOST_GUARDED = 4096  # bytes in front of a tensor; where it lies further inside 
 STEP = 256  # bytes; in a shared resource a tensor's offset is counted from a multiple of this
 PAGE = 4096  # bytes; resources begin at a multiple of this, as allocators give them
 LARGE_BYTES = 2**26  # of a case's tensors; of larger ones no second copy of the memory is kept
+BLOCK_BYTES = 2**16  # that are compared at once
 SECRET_PERIOD = 2**22 + 15  # bytes after which the secret ones of a stretch begin again; prime
 # Draws of an element that may come out right. What is right then nearly always is taken from the ends of its type.
 DRAWS = 64
@@ -214,12 +215,21 @@ class InputMemory(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        return _contents(self.parts) == self.before
+        return all(map(_is_still, self.parts, self.before))
 
 
-def _contents(parts: Iterable[Bytes]) -> list[bytes]:
+def _content(part: Bytes) -> bytes:
     """The bytes, or what tells whether they are the same where they are many: `authentication_tag`."""
-    return [part.tobytes() if part.size <= LARGE_BYTES else authentication_tag(part) for part in parts]
+    return part.tobytes() if part.size <= LARGE_BYTES else authentication_tag(part)
+
+
+def _is_still(part: Bytes, before: bytes) -> bool:
+    """Whether the content is what it was."""
+    if part.size > LARGE_BYTES:
+        return authentication_tag(part) == before
+    # By blocks, as one copy of many bytes takes its pages from the system each time.
+    starts = range(0, part.size, BLOCK_BYTES)
+    return all(part[start : start + BLOCK_BYTES].tobytes() == before[start : start + BLOCK_BYTES] for start in starts)
 
 
 class OutputMemory(NamedTuple):
@@ -373,7 +383,7 @@ class CaseMemory:
         found = {}
         for key, of_input in parts.items():
             own = [self._block[part] for part in of_input]
-            found[key] = InputMemory(self.bindings[key], own, _contents(own))
+            found[key] = InputMemory(self.bindings[key], own, [_content(part) for part in own])
         return found
 
     def _put(self, start: int, content: Bytes) -> None:

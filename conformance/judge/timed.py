@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+import numpy as np
+
 from dml_conformance.backends.base import Backend, Bytes, Execution
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.reference import expected_output, expected_parts
@@ -78,7 +80,7 @@ class TimedMemory:
         found, expected = self.written[slot.key], self.expected[slot.key]
         if expected is not NOTHING or found.poison is None or found.poison.nbytes < LEAST_POISON:
             return False
-        return found.elements.tobytes() == found.poison.tobytes()
+        return bool(np.array_equal(found.elements, found.poison))
 
     def _expected(self, tolerance: Tolerance) -> dict[str, Expected]:
         desc = self._case.desc

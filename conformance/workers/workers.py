@@ -22,7 +22,7 @@ from dml_conformance.conformance.workers.tasks import Work, WorkOutcome
 MOST_STARTS = 3  # of a process, in a row
 # Bytes for each of a large case's tensors: data are made, and laid out; what executes needs more than that beside them,
 # on a device that has less memory than the host, where what finds no room waits.
-MEMORY_OF_A_CASE = 3
+MEMORY_OF_A_CASE = 2
 
 
 class Workers(Executor):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.structures import MaxUnpooling
-from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four
+from dml_conformance.strategies.builders import FAR_INDICES, LONG_AXES, Builder, four, leading_ones, matrix
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.tensors import sizes, tensor
 
@@ -32,6 +32,12 @@ class MaxUnpoolingBuilder(Builder[MaxUnpooling]):
     def of_sizes(self, ctx: Context, sizes: Sizes) -> MaxUnpooling:
         """With an output of the same sizes."""
         return self._plain(ctx, sizes, sizes)
+
+    def large(self, ctx: Context, size: int) -> MaxUnpooling:
+        """Of the half along each dimension, as windows of 2 by 2 elements leave it."""
+        output = matrix(size, ctx.data_types[0].size)
+        source = [max(length // 2, 1) for length in output]
+        return self._plain(ctx, leading_ones(ctx, *source), leading_ones(ctx, *output))
 
     def huge(self, ctx: Context, sizes: tuple[int, int]) -> Iterator[MaxUnpooling]:
         leading = (1,) * (ctx.ranks[-1] - 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isqrt
 
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.operators.roi_align import COLUMNS, FUNCTIONS
@@ -45,8 +46,12 @@ class RoiAlignBuilder(Builder[RoiAlign | RoiAlignGrad]):
         return self._plain(ctx, sizes, 1, (2, 2), WITHIN)
 
     def large(self, ctx: Context, size: int) -> RoiAlign | RoiAlignGrad:
-        """Regions of 64 channels as 7 by 7 elements."""
-        return self._plain(ctx, (2, 64, 16, 16), max(size // (64 * 49 * ctx.data_types[0].size), 1), (7, 7))
+        """Regions of 64 channels as 7 by 7 elements; where the images are the output, some regions of large ones."""
+        width = ctx.data_types[0].size
+        regions, image = size // (64 * 49 * width), 16
+        if "output_gradient_tensor" in self._names:
+            regions, image = regions // 32, isqrt(size // (2 * 64 * width))
+        return self._plain(ctx, (2, 64, image, image), max(regions, 1), (7, 7))
 
     def vast(self, ctx: Context, sizes: Sizes) -> RoiAlign | RoiAlignGrad:
         channels, *output = sizes
