@@ -1,4 +1,4 @@
-"""A campaign: examples, boundaries, networks, search, sweep on one backend, as one stream of records."""
+"""A campaign: examples, boundaries, networks, sweep, search on one backend, as one stream of records."""
 
 from __future__ import annotations
 
@@ -94,9 +94,12 @@ class Engine:
 
     def stages(self) -> Iterator[Iterator[Work]]:
         """Every task that may be left, in order. Those of a stage may be judged at the same time, before it is known of
-        each whether it is wanted; which rules are known to be broken depends on the records of the stage before."""
-        yield chain(self._example_blocks(), self._boundary_makings(), self.vast_makings(), self._network_blocks())
-        yield chain(self._known(), self._unknown(), self._sweep_blocks())
+        each whether it is wanted; which rules are known to be broken depends on the records of the stage before.
+
+        The sweep's many small cases are judged while the last very large ones are."""
+        makings = chain(self._boundary_makings(), self.vast_makings())
+        yield chain(self._example_blocks(), makings, self._network_blocks(), self._sweep_blocks())
+        yield chain(self._known(), self._unknown())
 
     def wants(self, task: Work) -> bool:
         """Whether a task belongs to what is left; asked when the records of all before it have been settled."""
@@ -118,7 +121,7 @@ class Engine:
             return
         if record.phase is Phase.SEARCH:
             self._shrunk.add((record.operator, about))
-        elif record.phase not in (Phase.SWEEP, Phase.THROUGHPUT, Phase.CHAINS):
+        elif record.phase not in (Phase.THROUGHPUT, Phase.CHAINS):
             self.broken.setdefault((record.operator, about), Level.parse(record.level))
 
     @property

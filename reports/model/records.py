@@ -65,13 +65,13 @@ class Phase(StrEnum):
     EXAMPLES = "examples"
     BOUNDARIES = "boundaries"
     NETWORKS = "networks"  # the layers of networks that were asked for by name
-    SEARCH = "search"
     SWEEP = "sweep"
+    SEARCH = "search"
     CHAINS = "chains"  # of networks executed as chains, the layers that leave something wrong
     THROUGHPUT = "throughput"  # of what is timed, the cases that leave something wrong
 
 
-JUDGED_PHASES = (Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SEARCH, Phase.SWEEP)  # those that every campaign has
+JUDGED_PHASES = (Phase.EXAMPLES, Phase.BOUNDARIES, Phase.SWEEP, Phase.SEARCH)  # those that every campaign has
 
 
 class Repeated(StrEnum):
