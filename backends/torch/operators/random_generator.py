@@ -12,6 +12,7 @@ from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.spec.structures import RandomGenerator
 
 _LOW = 0xFFFFFFFF
+_TOGETHER = 2**15  # counters that a processor takes at once, so that their numbers stay in its caches
 
 
 def random_generator(desc: RandomGenerator, tensors: Tensors) -> Tensors:
@@ -21,20 +22,26 @@ def random_generator(desc: RandomGenerator, tensors: Tensors) -> Tensors:
         raise PlanError(f"InputStateTensor has sizes {tuple(state.shape)}, it takes 6 along the last dimension")
     if state.is_meta:
         return {"output_tensor": state.new_empty(sizes), "output_state_tensor": state}
-    c0, c1, c2, c3, k0, k1 = widen(state).reshape(-1).unbind()
+    words = widen(state).reshape(-1).unbind()
     groups = -(-prod(sizes) // 4)
-    x = _advanced((c0, c1, c2, c3), torch.arange(groups, device=state.device))
+    steps = torch.arange(groups, device=state.device)
+    parts = torch.split(steps, groups if state.is_cuda else _TOGETHER)
+    made = torch.cat([_philox(words, part).to(torch.int32) for part in parts]).view(torch.uint32)
+    found = {"output_tensor": made[: prod(sizes)].reshape(sizes)}
+    if desc.output_state_tensor is not None:
+        after = _advanced(words[:4], torch.tensor(groups, device=state.device))
+        found["output_state_tensor"] = narrow(torch.stack((*after, *words[4:])).reshape(state.shape), torch.uint32)
+    return found
+
+
+def _philox(words: tuple[Tensor, ...], steps: Tensor) -> Tensor:
+    """Four numbers of each counter that is some steps behind that of the state, whose words these are."""
+    x, (k0, k1) = _advanced(words[:4], steps), words[4:]
     for _ in range(10):
         p, q = x[0] * 0xD2511F53, x[2] * 0xCD9E8D57
         x = (_high(q) ^ x[1] ^ k0, q & _LOW, _high(p) ^ x[3] ^ k1, p & _LOW)
         k0, k1 = (k0 + 0x9E3779B9) & _LOW, (k1 + 0xBB67AE85) & _LOW
-    made = torch.stack(x, dim=-1).reshape(-1)[: prod(sizes)].reshape(sizes)
-    found = {"output_tensor": narrow(made, torch.uint32)}
-    if desc.output_state_tensor is not None:
-        after = _advanced((c0, c1, c2, c3), torch.tensor(groups, device=state.device))
-        words = (*after, *widen(state).reshape(-1)[4:].unbind())
-        found["output_state_tensor"] = narrow(torch.stack(words).reshape(state.shape), torch.uint32)
-    return found
+    return torch.stack(x, dim=-1).reshape(-1)
 
 
 def _advanced(words: tuple[Tensor, ...], steps: Tensor) -> tuple[Tensor, ...]:
