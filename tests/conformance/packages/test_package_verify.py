@@ -36,7 +36,7 @@ from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.conformance.judge.search import search
 from dml_conformance.conformance.packages.make import manifest_of
 from dml_conformance.conformance.packages.profiles import ClaimsProfile
-from dml_conformance.conformance.packages.verify import Verification, rerun, verdicts, verify
+from dml_conformance.conformance.packages.verify import Verification, findings, rerun, verdicts, verify
 from dml_conformance.conformance.schemas import SCHEMAS
 from dml_conformance.reports.model.errors import Errors
 from dml_conformance.reports.model.records import Campaign, Difference, Phase, Record, Verdict
@@ -660,8 +660,8 @@ def sql(statement: str, *parameters: object) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: replace(c, seed=1), "sweep: case "),
-        (lambda c: replace(c, budget="standard"), "expected once, found not at all"),
+        (lambda c: replace(c, seed=1), "search: TILE at 3_0, "),
+        (lambda c: replace(c, budget="standard"), "expected 6 cases, found 2"),
         (lambda c: replace(c, budget="tiny"), "campaign.budget: expected"),
         (lambda c: replace(c, seed=-1), "campaign.seed: expected"),
         (lambda c: replace(c, suite_version="9.9.9"), "only the same release makes the same cases"),
@@ -683,8 +683,13 @@ def sql(statement: str, *parameters: object) -> Callable[[Path], None]:
     ],
 )
 def test_a_campaign_that_does_not_fit_is_found(
-    honest: Path, tmp_path: Path, change: Callable[[Campaign], Campaign], message: str
+    honest: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Campaign], Campaign],
+    message: str,
 ) -> None:
+    monkeypatch.setattr(findings, "SHOWN_OF_A_CHECK", 10_000)  # the search's come after those of the sweep
     package = tmp_path / "package"
     try:
         forge(honest, package, campaign=change)
