@@ -767,9 +767,10 @@ def test_of_too_many_elements_a_sample_is_looked_at_where_they_share_memory(monk
     assert not pending._replace(needed=10).is_sampled
 
 
-def test_a_large_input_that_is_written_to_is_told(sampled: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of it no copy is kept; memory beside it counts."""
-    monkeypatch.setattr(memory_module, "LARGE_BYTES", 2**10)
+@pytest.mark.parametrize("size", ["LARGE_BYTES", "BLOCK_BYTES"])
+def test_a_large_input_that_is_written_to_is_told(sampled: Case, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+    """Of a very large one no copy is kept, and others are compared by blocks; memory beside it counts."""
+    monkeypatch.setattr(memory_module, size, 2**10)
     monkeypatch.setattr(poison_module, "MOST_AT_ONCE", 2**10)
 
     def flip(desc: Any, inputs: Any, outputs: Any) -> None:
