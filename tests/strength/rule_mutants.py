@@ -20,7 +20,6 @@ from functools import cache, partial
 from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend
-from dml_conformance.backends.reference import ReferenceBackend
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator import OperatorDesc, is_whole, slots
 from dml_conformance.spec.registry import operator as operator_named
@@ -33,13 +32,14 @@ from dml_conformance.strategies.chooser import SeededChooser, every_variant
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.violations import breakable_rules, violate
 from strength.mutants import MUTANTS
+from strength.mutants.base import SharedReference, decided
 from strength.steps import dangers, is_a_step_from_valid, steps
 
 FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
 SAMPLED = 120  # valid descriptors that are built to see what a step leads to
 
 
-class Forgets(ReferenceBackend):
+class Forgets(SharedReference):
     """Accepts what one rule alone refuses."""
 
     def __init__(self, rule: str) -> None:
@@ -54,7 +54,7 @@ class Forgets(ReferenceBackend):
 
     def forgets(self, desc: OperatorDesc, level: Level) -> bool:
         """Whether it overlooks that this is invalid."""
-        decision = decide(desc, level)
+        decision = decided(desc, level)
         return decision.outcome is Outcome.REJECT and decision.rules == (self.rule,)
 
 
@@ -65,7 +65,7 @@ class Loosens(Forgets):
         return super().forgets(desc, level) and is_a_step_from_valid(desc, level)
 
 
-class OverApplies(ReferenceBackend):
+class OverApplies(SharedReference):
     """Refuses what is valid and one certain step from breaking one rule alone, and has a certain trait."""
 
     def __init__(self, rule: str, step: str, trait: str) -> None:
@@ -76,7 +76,7 @@ class OverApplies(ReferenceBackend):
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
         answer = super().validate(desc, level)
-        if answer.accepted and decide(desc, level).outcome is Outcome.ACCEPT and self.refuses(desc, level):
+        if answer.accepted and decided(desc, level).outcome is Outcome.ACCEPT and self.refuses(desc, level):
             return Answer(False, f"{self.rule}, as it was understood")
         return answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,11 +18,11 @@ from dml_conformance.backends.reference.parts import as_expectation
 from dml_conformance.spec.accuracy import DIRECTML
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.operator import OperatorSpec, Slot, slots, tensor_at, with_tensors
+from dml_conformance.spec.operator import OperatorDesc, OperatorSpec, Slot, slots, tensor_at, with_tensors
 from dml_conformance.spec.registry import families, operators, rules, spec_of
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.tensor import TensorDesc, minimum_size_in_bytes
-from dml_conformance.spec.validator import decide
+from dml_conformance.spec.validator import Decision, decide
 from dml_conformance.strategies.builders import is_sibling
 from dml_conformance.strategies.cases import applicable_rules, patterns
 from dml_conformance.strategies.values import DATA_PATTERNS
@@ -51,6 +51,18 @@ class Executed(NamedTuple):
     found: Arrays
 
 
+@lru_cache(maxsize=20_000)
+def decided(desc: OperatorDesc, level: Level) -> Decision:
+    """The decision on a descriptor, made once for all wrong backends."""
+    return decide(desc, level)
+
+
+@lru_cache(maxsize=20_000)
+def answered(desc: OperatorDesc, level: Level) -> Answer:
+    """What the reference answers, once for all wrong backends."""
+    return ReferenceBackend().validate(desc, level)
+
+
 class SharedReference(ReferenceBackend):
     """The reference, which takes the outputs of what was expected, or executed last, on the same inputs.
 
@@ -61,6 +73,9 @@ class SharedReference(ReferenceBackend):
 
     known: ClassVar[dict[int, Executed]] = {}
     last: ClassVar[Executed | None] = None
+
+    def validate(self, desc: OperatorDesc, level: Level) -> Answer:
+        return answered(desc, level)
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         digest = digest_of(inputs)
@@ -385,7 +400,7 @@ class RejectsValid(WrongDecision, abstract=True):
 
 def breaks_alone(desc: Any, level: Level, rule: str) -> bool:
     """Whether a descriptor is invalid by this rule and no other."""
-    return decide(desc, level).rules == (rule,)
+    return decided(desc, level).rules == (rule,)
 
 
 def compute(desc: Any, inputs: Bindings) -> Any:
