@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby, islice
+from operator import itemgetter
 
 from dml_conformance.conformance.campaign.budget import Budget
 from dml_conformance.conformance.campaign.plan import OperatorPlan, newest_claimed, planned
@@ -235,13 +236,14 @@ class Engine:
         return SearchTask(name, operator, level, rule, examples, self.search_seed(operator, level, rule))
 
     def _sweep_blocks(self) -> Iterator[CaseBlock]:
-        """Blocks of the sweep, each of which may go on from one operator or level to the next."""
-        numbered = ((operator, level, n) for operator, level, share in self._sweep_shares() for n in range(share))
+        """Blocks of the sweep, each of one operator, to which its costs are charged; it may go on to the next level."""
         count = 0
-        while block := tuple(islice(numbered, self._sweep_size)):
-            count += len(block)
-            make = partial(_numbered, self.seed, block)
-            yield CaseBlock(f"{Phase.SWEEP} up to {count}", Phase.SWEEP, len(block), make, block[0][0])
+        for operator, shares in groupby(self._sweep_shares(), itemgetter(0)):
+            numbered = ((operator, level, n) for _, level, share in shares for n in range(share))
+            while block := tuple(islice(numbered, self._sweep_size)):
+                count += len(block)
+                make = partial(_numbered, self.seed, block)
+                yield CaseBlock(f"{Phase.SWEEP} up to {count}", Phase.SWEEP, len(block), make, operator)
 
 
 def _boundaries(plan: OperatorPlan, levels: Sequence[Level], seed: int, reach: Reach) -> Iterator[Case]:

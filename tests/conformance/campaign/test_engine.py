@@ -161,6 +161,14 @@ def test_a_campaign_tells_where_its_time_went() -> None:
     assert 0.5 * (time.process_time() - used) < spent < taken
 
 
+def test_a_block_of_the_sweep_is_of_the_operator_that_its_costs_are_charged_to() -> None:
+    budget = dataclasses.replace(SMALL, sweep=20)  # of no operator as many as a block has
+    engine = Engine(Judge(ReferenceBackend(), ""), OPERATORS, LEVELS, budget, 0)
+    blocks = [task for task in next(engine.stages()) if task.phase is Phase.SWEEP]
+    assert [{case.operator for case in block.make()} for block in blocks] == [{block.operator} for block in blocks]
+    assert sum(block.size for block in blocks) == engine.planned()[Phase.SWEEP]
+
+
 def test_the_same_seed_gives_the_same_campaign() -> None:
     def told(seed: int) -> list[tuple[str, str]]:
         records = campaign(ReferenceBackend(), seed=seed, operators=("TILE",), levels=(HIGHEST,))
