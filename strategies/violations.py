@@ -39,6 +39,10 @@ class _Bench(NamedTuple):
     def build(self, ctx: Context) -> Any:
         return self.builder.build(ctx)
 
+    def build_whole(self, ctx: Context) -> Any:
+        """With every optional tensor, as each may be the wrong one."""
+        return self.builder.build(ctx.but(complete=True))
+
 
 def _any_tensor(desc: OperatorDesc, ctx: Context) -> str:
     """The key of one of the tensors: one of each field, the first or the last of an array."""
@@ -68,12 +72,12 @@ def _of_at_least_bytes(desc: OperatorDesc, ctx: Context, size: int) -> str:
 
 
 def _tensor_type(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     return edit_tensor(desc, _any_tensor(desc, ctx), type=TensorType.INVALID)
 
 
 def _data_type_unknown(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     alone = [(slot.key,) for slot in slots(desc)]
     first = next(iter(bench.spec.type_groups.values()))
     together = tuple(slot.key for slot in slots(desc) if slot.field in first)
@@ -83,12 +87,12 @@ def _data_type_unknown(bench: _Bench, ctx: Context) -> Any:
 
 
 def _unknown_flags(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     return edit_tensor(desc, _any_tensor(desc, ctx), flags=ctx.chooser.variant((2, 4, 6, 2**31)))
 
 
 def _owned_by_dml(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     return edit_tensor(desc, _any_output(desc, ctx), flags=1)
 
 
@@ -96,16 +100,17 @@ def _dimension_count(bench: _Bench, ctx: Context) -> Any:
     most = max_dimension_count(ctx.level)
     if ctx.chooser.variant(("all tensors", "one tensor")) == "all tensors":
         return bench.build(ctx.but(ranks=(ctx.chooser.variant((most + 1, most + 2)),)))
-    desc = bench.build(ctx)
-    key = _any_tensor(desc, ctx)
     count = ctx.chooser.variant((most + 1, most + 2, 0))
+    # One dimension more than the others have where these are as many as may be is a step from valid.
+    desc = bench.build_whole(ctx.but(ranks=ctx.ranks[-1:]) if count == most + 1 else ctx)
+    key = _any_tensor(desc, ctx)
     sizes = described(desc, key).sizes
     return resize(desc, key, (1,) * (count - len(sizes)) + sizes if count else ())
 
 
 def _size_zero(bench: _Bench, ctx: Context) -> Any:
     """A size of 0, and in the outputs too where that is what follows."""
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     key = _any_tensor(desc, ctx)
     sizes = list(described(desc, key).sizes)
     sizes[ctx.chooser.integer(0, len(sizes) - 1)] = 0
@@ -122,7 +127,7 @@ def _size_zero(bench: _Bench, ctx: Context) -> Any:
 def _element_count(bench: _Bench, ctx: Context) -> Any:
     if ctx.chooser.variant(("all that follows", "one tensor")) == "all that follows":
         return ctx.chooser.variant(tuple(bench.builder.huge(ctx.of_rank(2), TOO_LARGE)))
-    desc = bench.build(ctx.of_rank(2))
+    desc = bench.build_whole(ctx.of_rank(2))
     key = ctx.chooser.variant([slot.key for slot in slots(desc) if len(slot.tensor.sizes) > 1])
     sizes = list(described(desc, key).sizes)
     sizes[0], sizes[1] = ctx.chooser.variant(((2**16, 2**16), (2**31, 2), (2**32 - 1, 2**32 - 1)))
@@ -147,14 +152,14 @@ def _total_size(bench: _Bench, ctx: Context) -> Any:
     kind = ctx.chooser.variant(("last bytes", "strides ignored", "counted in 32 bits"))
     ctx = _at_least_bytes(ctx, 2)
     if kind == "last bytes":
-        desc = bench.build(ctx)
+        desc = bench.build_whole(ctx)
         key = _any_tensor(desc, ctx)
         tensor = described(desc, key)
         most = implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides) - 1
         if not most:
             raise Impossible  # a total size of 0 stands for the least one
         return edit_tensor(desc, key, total_tensor_size_in_bytes=most - ctx.chooser.integer(0, min(most - 1, 8)))
-    desc = bench.build(ctx.but(spread=True))
+    desc = bench.build_whole(ctx.but(spread=True))
     several = [slot.key for slot in slots(desc) if slot.tensor.element_count > 1]
     if not several:
         raise Impossible
@@ -180,7 +185,7 @@ def _apart(tensor: TensorDesc, step: int = 2) -> tuple[int, ...]:
 
 def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
     narrow = {group: tuple(t for t in types if t.size in (1, 2)) or types for group, types in ctx.types.items()}
-    desc = bench.build(ctx.but(types=narrow))
+    desc = bench.build_whole(ctx.but(types=narrow))
     keys = [slot.key for slot in slots(desc) if slot.tensor.data_type.size in (1, 2)]
     if not keys:
         raise Impossible
@@ -195,13 +200,13 @@ def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
 
 
 def _alignment_power_of_two(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(ctx)
+    desc = bench.build_whole(ctx)
     alignment = ctx.chooser.variant((24, 3, 17, 48, 2**32 - 1))
     return edit_tensor(desc, _any_tensor(desc, ctx), guaranteed_base_offset_alignment=alignment)
 
 
 def _alignment_element_size(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build(_at_least_bytes(ctx, 2))
+    desc = bench.build_whole(_at_least_bytes(ctx, 2))
     key = _of_at_least_bytes(desc, ctx, 2)
     size = described(desc, key).data_type.size
     alignment = ctx.chooser.variant([n for n in (1, 2, 4) if n < size])
