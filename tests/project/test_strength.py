@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,7 +35,7 @@ from strength.rule_mutants import (
     overdone,
     witnesses,
 )
-from strength.score import PROMISED, Record, Score, behaviour_digest, go_on
+from strength.score import PROMISED, Record, Score, behaviour_digest
 from strength.steps import steps
 from strength.streams import Streams
 
@@ -328,49 +329,90 @@ def test_what_is_recorded_is_of_all_budgets_and_faults() -> None:
     assert "leave out what selects" in text
 
 
-def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Operators are added to what is on record, and of the backends those that it has not."""
-    monkeypatch.setattr(
-        command, "measure", lambda plan, workers: measure(replace(plan, families=("memory", "movement")))
-    )
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Which operators the command measures: of two that there are, and of two families of backends."""
+    found: list[str] = []
+
+    def measure_some(plan: Plan, _: int) -> Iterator[list[Outcome]]:
+        for outcomes in measure(replace(plan, families=("memory", "movement"))):
+            yield outcomes
+            found.append(outcomes[0].operator)
+
+    monkeypatch.setattr(command, "measure", measure_some)
     monkeypatch.setattr(command, "PAGE", tmp_path / "strength.md")
     monkeypatch.setattr(command, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(totals_module, "FILE", tmp_path / "strength.json")
+    monkeypatch.setattr(score_module, "operators", lambda: {name: operators()[name] for name in ("TILE", "JOIN")})
     (tmp_path / "strength.md").write_text("<!-- figures -->\n\n\n<!-- end -->\n", encoding="utf-8")
-    (tmp_path / "record.json").write_bytes(msgspec.json.encode(Record(suite_version(), {}, {}, (), {})))
-    for operator, mutants, plantings in (("TILE", 9, 9), ("JOIN", 11, 20)):
-        code, _ = run("--record", "--operator", operator)
-        kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
-        assert code == 0
-        assert kept.operators[operator] == behaviour_digest(operator)
-        assert (kept.mutants, kept.plantings) == (mutants, plantings)
-        assert kept.killed == {"quick": plantings, "standard": plantings}
-        assert "## Survivors" in (tmp_path / "strength.md").read_text(encoding="utf-8")
-    assert list(kept.operators) == ["TILE", "JOIN"]
-    code, text = run("--record", "--operator", "JOIN")
-    assert code == 2
-    assert "JOIN: on record already" in text
+    return found
+
+
+def test_what_is_recorded_is_what_the_certificate_reads(tmp_path: Path, measured: list[str]) -> None:
+    code, _ = run("--record")
+    kept = msgspec.json.decode((tmp_path / "strength.json").read_bytes(), type=Totals)
+    assert code == 0
+    assert measured == ["TILE", "JOIN"]
+    assert kept.operators == {name: behaviour_digest(name) for name in ("TILE", "JOIN")}
+    assert (kept.suite_version, kept.mutants, kept.plantings) == (suite_version(), 11, 20)
+    assert kept.killed == {"quick": 20, "standard": 20}
+    assert "## Survivors\n\nNone." in (tmp_path / "strength.md").read_text(encoding="utf-8")
+
+
+def test_an_operator_that_has_changed_is_measured_alone(tmp_path: Path, measured: list[str]) -> None:
+    file = tmp_path / "record.json"
+    run("--record")
+    whole = file.read_bytes()
+    for changed, again in (
+        (whole, []),
+        (whole.replace(behaviour_digest("TILE").encode(), b"0123456789abcdef"), ["TILE"]),
+        (whole.replace(b'"JOIN"', b'"GLUE"'), ["JOIN"]),
+    ):
+        file.write_bytes(changed)
+        measured.clear()
+        assert run("--record")[0] == 0
+        assert measured == again
+        assert file.read_bytes() == whole
+    run("--record", "--operator", "JOIN")
+    assert measured == ["JOIN", "JOIN"]
+
+
+def test_an_interrupted_measurement_goes_on(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planted_until_join(operator: str, *rest: Any) -> Iterator[Planted]:
+        if operator == "JOIN":
+            raise KeyboardInterrupt
+        return planted(operator, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(measure_module, "planted", planted_until_join)
+        assert run("--record")[0] == 1
+    assert measured == ["TILE"]
+    assert not (tmp_path / "strength.json").exists()
+    assert run("--record")[0] == 0
+    assert measured == ["TILE", "JOIN"]
+
+
+def test_a_record_counts_as_a_score_does() -> None:
+    """Backends that operators share count once; what a budget misses is told where it is missed."""
+    plan = Plan(("TILE", "JOIN"), (HIGHEST,), ("memory", "movement", "scale", BY_RULE), with_witnesses=False)
+    record, outcomes = Record([], {}), list(measure(plan))
+    for found in outcomes:
+        record.keep(found)
+    score, totals = Score.of(plan, chain.from_iterable(outcomes)), record.totals()
+    assert totals.mutants == score.total.mutants > len(record.shared) > 10
+    assert (totals.plantings, totals.killed) == (score.total.plantings, score.total.killed)
+    assert record.left_out() == score.left_out
+    assert {name: (*row,) for name, row in record.families().items()} == {
+        row.name: (row.mutants, row.plantings, row.killed) for row in score.families
+    }
+    missed = [(one.budget, one.mutant, name) for one, names in record.survivors().items() for name in names]
+    assert sorted(missed) == sorted((one.budget, one.mutant, one.operator) for one in score.survivors)
+    assert missed
 
 
 def test_the_command_counts_coverage() -> None:
     code, text = run("--coverage", "--operator", "TILE", "--level", "2_1")
     assert code == 0
     assert "0 gaps in" in text
-
-
-def test_an_interrupted_measurement_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept is taken as long as the cases are the same; half a line and what has changed are measured again."""
-    plan, file = Plan(("TILE", "JOIN"), (HIGHEST,), ("memory",), with_witnesses=False), tmp_path / "outcomes"
-    whole = list(go_on(plan, 1, file))
-    first, second = file.read_bytes().splitlines(keepends=True)
-    measured: list[tuple[str, ...]] = []
-    monkeypatch.setattr(score_module, "measure", lambda plan, workers: measured.append(plan.operators) or measure(plan))
-    for left, again in (
-        (first + second, []),
-        (first + second[:-9], ["JOIN"]),
-        (first.replace(b"TILE", b"CAST"), ["TILE", "JOIN"]),
-    ):
-        file.write_bytes(left)
-        assert sorted(go_on(plan, 1, file), key=str) == sorted(whole, key=str)
-        assert measured.pop() == again
-    assert run("--outcomes", str(file), "--operator", "TILE")[0] == 2

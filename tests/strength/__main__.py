@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
 import click
-import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -17,8 +17,8 @@ from dml_conformance.conformance.cli.output import print_table
 from dml_conformance.spec.levels import HIGHEST, Level
 from dml_conformance.spec.registry import operators as all_operators
 from strength.coverage import Coverage, gaps
-from strength.measure import EVERY_FAMILY, Plan, measure
-from strength.score import PROMISED, Record, Score, go_on
+from strength.measure import EVERY_FAMILY, Outcome, Plan, measure
+from strength.score import PROMISED, Record, Score
 from strength.show import as_text, cells, details, headers, with_figures
 
 PAGE = Path(__file__).parents[2] / "docs" / "strength.md"
@@ -50,15 +50,8 @@ RECORD = PAGE.parent / "measured" / "strength.json"
     "--record",
     "is_recorded",
     is_flag=True,
-    help="Measure at the newest level, and write docs/strength.md and the totals: of all operators, or of those named "
-    "beside what is on record.",
-)
-@click.option(
-    "--outcomes",
-    "outcomes_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="With --record: go on from this file where a measurement was interrupted, and add to it; what the file has of "
-    "rules, wrong backends and cases that have changed is measured anew.",
+    help="Measure at the newest level the operators named, or all whose rules, wrong backends or cases have changed, "
+    "and write docs/measured/strength.json, docs/strength.md and the totals.",
 )
 @click.option(
     "--details",
@@ -75,7 +68,6 @@ def strength(
     seeds: int,
     workers: int,
     is_recorded: bool,
-    outcomes_file: Path | None,
     details_file: TextIO | None,
     is_coverage: bool,
 ) -> None:
@@ -89,32 +81,34 @@ def strength(
         raise SystemExit(_coverage(operators, levels))
     if is_recorded and (budgets or levels or families):
         raise click.UsageError("--record measures all budgets and faults at one level; leave out what selects.")
-    if outcomes_file is not None and not is_recorded:
-        raise click.UsageError("--outcomes goes with --record.")
-    before = msgspec.json.decode(RECORD.read_bytes(), type=Record) if is_recorded and operators else None
-    if before is not None and (known := sorted(before.operators.keys() & set(operators))):
-        raise click.UsageError(f"{', '.join(known)}: on record already; measure all operators, or others.")
+    record = Record.load(RECORD) if is_recorded else None
     plan = Plan(
-        tuple(dict.fromkeys(operators)) or tuple(all_operators()),
+        tuple(dict.fromkeys(operators)) or tuple(all_operators() if record is None else record.out_of_date()),
         [HIGHEST] if is_recorded else sorted(set(levels)) or tuple(Level),
         tuple(dict.fromkeys(families)) or EVERY_FAMILY,
         tuple(name for name in PROMISED if name in (budgets or PROMISED)),
         tuple(range(seeds)),
         with_witnesses=details_file is not None,  # the page and the totals have none, and each takes 300 tries
     )
-    found = measure(plan, workers) if outcomes_file is None else go_on(plan, workers, outcomes_file)
-    score = Score.of(plan, chain.from_iterable(found))
+    found = measure(plan, workers)
+    score = Score.of(plan, chain.from_iterable(found if record is None else _kept(record, found)))
     for line in as_text(score):
         click.echo(line)
     print_table(headers(score), [cells(score, row) for row in score.families])
-    if is_recorded:
-        record = Record.of(score) if before is None else before + Record.of(score, before.operators)
-        RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    if record is not None:
         record.totals().save()
         PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), record), encoding="utf-8")
     if details_file is not None:
         details_file.write(details(score))
     raise SystemExit(0 if score.keeps_promises else 1)
+
+
+def _kept(record: Record, found: Iterable[list[Outcome]]) -> Iterator[list[Outcome]]:
+    """The outcomes, those of each operator put on record as they come: what is interrupted goes on with the others."""
+    for outcomes in found:
+        record.keep(outcomes)
+        record.save(RECORD)
+        yield outcomes
 
 
 def _coverage(operators: tuple[str, ...], levels: tuple[Level, ...]) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,17 +21,17 @@ from dml_conformance.conformance.strength import Totals
 from dml_conformance.reports.model.records import JUDGED_PHASES
 from dml_conformance.reports.model.release import suite_version
 from dml_conformance.spec.levels import HIGHEST, Level
-from dml_conformance.spec.registry import rules_of
+from dml_conformance.spec.registry import operators, rules, rules_of
 from dml_conformance.spec.rules import CLAIMS
 from dml_conformance.strategies.boundaries import boundary_cases
 from dml_conformance.strategies.cases import numbered_case
 from dml_conformance.strategies.scale import scale_cases
-from strength.measure import EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, measure, planted
+from strength.measure import BY_RULE, EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, planted
 from strength.mutants import MUTANTS
+from strength.mutants.base import Mutant
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
-NAMED = 4  # operators of a survivor
 SWEPT = 20  # cases of each sweep that the digest of behaviour looks at
 
 
@@ -136,105 +137,142 @@ class Score:
         return all(self.share(budget) >= PROMISED[budget] for budget in self.budgets)
 
 
-class FamilyRecord(msgspec.Struct, frozen=True):
-    """How many backends are about one thing, where they were planted, and how many plantings each budget kills."""
+class FamilyTotals(NamedTuple):
+    """How many backends are about one thing, where they are planted, and how many plantings each budget kills."""
 
     mutants: int
     plantings: int
     killed: dict[str, int]
 
-    def __add__(self, other: FamilyRecord) -> FamilyRecord:
-        killed = {budget: number + other.killed[budget] for budget, number in self.killed.items()}
-        return FamilyRecord(self.mutants + other.mutants, self.plantings + other.plantings, killed)
-
 
 class SurvivorRecord(msgspec.Struct, frozen=True):
-    """A backend that a budget does not kill: its fault, at how many operators, and the first of these."""
+    """A backend that a budget does not kill at an operator: its fault, and what that is about."""
 
     budget: str
     mutant: str
+    family: str
     about: str
-    places: int
-    named: tuple[str, ...]
-
-    def __add__(self, other: SurvivorRecord) -> SurvivorRecord:
-        named = (self.named + other.named)[:NAMED]
-        return msgspec.structs.replace(self, places=self.places + other.places, named=named)
 
 
-class Record(msgspec.Struct, frozen=True):
-    """What is on record of measurements at the newest level, each of operators of its own.
+class OperatorRecord(msgspec.Struct, frozen=True):
+    """What was measured of one operator at the newest level.
 
     Attributes:
-        suite_version: that was measured.
-        operators: that it was measured on, and a digest of each one's rules, wrong backends and cases.
-        families: by what the faults are about.
+        behaviour: digest of what the score depends on (`behaviour_digest`).
+        own: how many backends are made of rules that are the operator's own.
+        families: plantings by what the faults are about.
         survivors: what a budget does not kill.
         left_out: by reason, how many plantings were not run, because they are right or the same as another.
     """
 
-    suite_version: str
-    operators: dict[str, str]
-    families: dict[str, FamilyRecord]
+    behaviour: str
+    own: int
+    families: dict[str, int]
     survivors: tuple[SurvivorRecord, ...]
     left_out: dict[str, int]
 
+
+class Record(msgspec.Struct):
+    """What is on record of measurements at the newest level.
+
+    Attributes:
+        shared: the backends of rules that operators share.
+        operators: what was measured of each one.
+    """
+
+    shared: list[str]
+    operators: dict[str, OperatorRecord]
+
     @classmethod
-    def of(cls, score: Score, known: Collection[str] = ()) -> Record:
-        """What goes on record; of the backends those that no operator already known has."""
-        by_name = {row.name: row for row in score.mutants}
-        new = Counter(row.family for row in score.mutants if _is_new(row.name, score.operators, known))
-        places: dict[tuple[str, str], list[str]] = {}
-        for survivor in score.survivors:
-            places.setdefault((survivor.budget, survivor.mutant), []).append(survivor.operator)
-        return cls(
-            score.suite_version,
-            {name: behaviour_digest(name) for name in score.operators},
-            {row.name: FamilyRecord(new[row.name], row.plantings, row.killed) for row in score.families},
+    def load(cls, file: Path) -> Record:
+        """Read what is on record, without operators that are no more; nothing where there is no file."""
+        if not file.exists():
+            return cls([], {})
+        found = msgspec.json.decode(file.read_bytes(), type=cls)
+        return cls(found.shared, {name: found.operators[name] for name in operators() if name in found.operators})
+
+    def save(self, file: Path) -> None:
+        """Write it, each operator on a line; what was there stays until all of it is written."""
+        lines = (f"  {json.dumps(name)}: {msgspec.json.encode(one).decode()}" for name, one in self.operators.items())
+        shared, every = json.dumps(self.shared), ",\n".join(lines)
+        new = file.with_suffix(".new")
+        new.write_text(f'{{\n "shared": {shared},\n "operators": {{\n{every}\n }}\n}}\n', encoding="utf-8")
+        new.replace(file)
+
+    def out_of_date(self) -> list[str]:
+        """The operators that are not on record, or whose rules, wrong backends or cases were others."""
+        known = self.operators
+        return [name for name in operators() if name not in known or known[name].behaviour != behaviour_digest(name)]
+
+    def keep(self, outcomes: Sequence[Outcome]) -> None:
+        """Put what was measured of an operator in the place of what was on record of it."""
+        name = outcomes[0].operator
+        run = [outcome for outcome in outcomes if not outcome.left_out]
+        of_rules = {outcome.mutant for outcome in run if outcome.family == BY_RULE}
+        own = {mutant for mutant in of_rules if mutant.split()[1].startswith(f"{name}.")}
+        self.shared = sorted({mutant for mutant in self.shared if mutant.split()[1] in rules()} | of_rules - own)
+        self.operators[name] = OperatorRecord(
+            behaviour_digest(name),
+            len(own),
+            dict(Counter(outcome.family for outcome in run)),
             tuple(
-                SurvivorRecord(budget, mutant, by_name[mutant].about, len(found), tuple(found[:NAMED]))
-                for (budget, mutant), found in places.items()
+                SurvivorRecord(budget, outcome.mutant, outcome.family, outcome.about)
+                for outcome in run
+                for budget in outcome.kills
+                if not outcome.is_killed(budget)
             ),
-            score.left_out,
+            dict(Counter(outcome.left_out for outcome in outcomes if outcome.left_out)),
         )
+        self.operators = {name: self.operators[name] for name in operators() if name in self.operators}
 
-    def __add__(self, other: Record) -> Record:
-        """Both measurements, of different operators."""
-        survivors = {(one.budget, one.mutant): one for one in self.survivors}
-        for one in other.survivors:
-            before = survivors.get((one.budget, one.mutant))
-            survivors[one.budget, one.mutant] = before + one if before else one
-        families = dict(self.families)
-        for name, row in other.families.items():
-            families[name] = families[name] + row if name in families else row
-        return Record(
-            self.suite_version,
-            self.operators | other.operators,
-            {name: families[name] for name in EVERY_FAMILY if name in families},
-            tuple(survivors.values()),
-            dict(Counter(self.left_out) + Counter(other.left_out)),
-        )
+    def survivors(self) -> dict[SurvivorRecord, list[str]]:
+        """What a budget does not kill, in the budgets' order, and at which operators."""
+        found: dict[SurvivorRecord, list[str]] = {}
+        for budget in PROMISED:
+            for name, one in self.operators.items():
+                for survivor in one.survivors:
+                    if survivor.budget == budget:
+                        found.setdefault(survivor, []).append(name)
+        return found
 
-    @property
-    def total(self) -> FamilyRecord:
-        """All families together."""
-        first, *others = self.families.values()
-        return sum(others, first)
+    def families(self) -> dict[str, FamilyTotals]:
+        """The totals of each family that is planted."""
+        plantings: Counter[str] = Counter()
+        for one in self.operators.values():
+            plantings.update(one.families)
+        missed: dict[str, Counter[str]] = {budget: Counter() for budget in PROMISED}
+        for survivor, names in self.survivors().items():
+            missed[survivor.budget][survivor.family] += len(names)
+        mutants = Counter(mutant.family() for mutant in MUTANTS if self._has(mutant))
+        mutants[BY_RULE] = len(self.shared) + sum(one.own for one in self.operators.values())
+        return {
+            name: FamilyTotals(
+                mutants[name], plantings[name], {budget: plantings[name] - missed[budget][name] for budget in PROMISED}
+            )
+            for name in EVERY_FAMILY
+            if plantings[name]
+        }
+
+    def _has(self, mutant: type[Mutant]) -> bool:
+        return any(name in self.operators and mutant.shows_at(name, HIGHEST) for name in mutant.operators())
+
+    def left_out(self) -> dict[str, int]:
+        """By reason, how many plantings were not run."""
+        every: Counter[str] = Counter()
+        for one in self.operators.values():
+            every.update(one.left_out)
+        return dict(every)
 
     def totals(self) -> Totals:
         """What the product is shipped with."""
-        return Totals(self.suite_version, self.operators, self.total.mutants, self.total.plantings, self.total.killed)
-
-
-def _is_new(name: str, measured: Collection[str], known: Collection[str]) -> bool:
-    """Whether a backend is planted in none of the operators that are known, and so not yet counted.
-
-    One made of a rule is new where the rule is an operator's own: those of all operators come with any other.
-    """
-    if not known:
-        return True
-    made = next((mutant for mutant in MUTANTS if mutant.__name__ == name), None)
-    return name.split()[1].partition(".")[0] in measured if made is None else set(made.operators()).isdisjoint(known)
+        families = self.families().values()
+        return Totals(
+            suite_version(),
+            {name: one.behaviour for name, one in self.operators.items()},
+            sum(family.mutants for family in families),
+            sum(family.plantings for family in families),
+            {budget: sum(family.killed[budget] for family in families) for budget in PROMISED},
+        )
 
 
 def _grouped(outcomes: Iterable[Outcome], key: Callable[[Outcome], str]) -> dict[str, list[Outcome]]:
@@ -262,36 +300,6 @@ def _row(name: str, outcomes: list[Outcome], budgets: tuple[str, ...], *, one: b
         cases,
         min(witnesses, key=lambda w: (w.dimensions, w.elements, w.size), default=None) if one else None,
     )
-
-
-class Measured(msgspec.Struct, frozen=True):
-    """The outcomes of one operator at the newest level, and the digest of the behaviour that they were measured on."""
-
-    operator: str
-    behaviour: str
-    outcomes: list[Outcome]
-
-
-def go_on(plan: Plan, workers: int, file: Path) -> Iterator[list[Outcome]]:
-    """The outcomes of a plan for the record: those that a file has of the same behaviour, and what is measured anew.
-
-    What is measured is added to the file at once, a line for each operator; one that is cut off is measured again.
-    """
-    kept: dict[str, Measured] = {}
-    if file.exists():
-        for line in file.read_bytes().splitlines():
-            with suppress(msgspec.DecodeError):
-                found = msgspec.json.decode(line, type=Measured)
-                kept[found.operator] = found
-    known = [name for name in plan.operators if name in kept and kept[name].behaviour == behaviour_digest(name)]
-    yield from (kept[name].outcomes for name in known)
-    left = replace(plan, operators=[name for name in plan.operators if name not in known])
-    with file.open("ab") as out:
-        for outcomes in measure(left, workers):
-            operator = outcomes[0].operator
-            out.write(msgspec.json.encode(Measured(operator, behaviour_digest(operator), outcomes)) + b"\n")
-            out.flush()
-            yield outcomes
 
 
 @cache

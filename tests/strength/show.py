@@ -10,9 +10,10 @@ from dml_conformance.reports.model.records import JUDGED_PHASES
 from dml_conformance.spec.levels import HIGHEST
 from strength.measure import BY_RULE
 from strength.mutants import FAMILIES
-from strength.score import PROMISED, Record, Score, ScoreRow, SurvivorRecord
+from strength.score import PROMISED, Record, Score, ScoreRow
 
 FIGURES = re.compile("(?<=<!-- figures -->\n\n).*?(?=\n<!-- end -->)", re.DOTALL)
+NAMED = 4  # operators of a survivor
 
 
 def as_text(score: Score) -> list[str]:
@@ -44,13 +45,13 @@ def with_figures(page: str, record: Record) -> str:
 
 def as_markdown(record: Record) -> str:
     """The figures of the page: totals."""
-    total = record.total
+    total = record.totals()
     rows = [
         [budget, f"{killed:,}", f"{total.plantings:,}", f"{killed / total.plantings:.2%}", f"{PROMISED[budget]:.0%}"]
         for budget, killed in total.killed.items()
     ]
     about = (
-        f"Suite version {record.suite_version}, {total.mutants} wrong backends, {len(record.operators)} operators, "
+        f"Suite version {total.suite_version}, {total.mutants} wrong backends, {len(record.operators)} operators, "
         f"feature level {HIGHEST.label}, seed 0."
     )
     parts = ["## Score", about]
@@ -63,7 +64,7 @@ def as_markdown(record: Record) -> str:
             *(_percent(killed, row.plantings) for killed in row.killed.values()),
             _faults(name),
         ]
-        for name, row in record.families.items()
+        for name, row in record.families().items()
     ]
     parts += ["## Families", *_table(["family", "backends", "plantings", *total.killed, "faults"], families)]
     parts += ["## Survivors", *_survivors(record), "## Left out", *_left_out(record)]
@@ -93,19 +94,17 @@ def _faults(family: str) -> str:
 
 
 def _survivors(record: Record) -> Iterable[str]:
-    if not record.survivors:
-        yield "None."
-        return
     rows = [
-        [one.budget, f"`{one.mutant}`", one.about or "what its name says", _places(one)] for one in record.survivors
+        [one.budget, f"`{one.mutant}`", one.about or "what its name says", _places(names)]
+        for one, names in record.survivors().items()
     ]
-    yield from _table(["budget", "backend", "fault", "not killed at"], rows)
+    yield from _table(["budget", "backend", "fault", "not killed at"], rows) if rows else ["None."]
 
 
-def _places(survivor: SurvivorRecord) -> str:
+def _places(names: Sequence[str]) -> str:
     """Where something survives: all operators where they are few, else the first ones and how many there are."""
-    named = ", ".join(survivor.named)
-    return named if survivor.places <= len(survivor.named) else f"{survivor.places} operators, such as {named}"
+    named = ", ".join(names[:NAMED])
+    return named if len(names) <= NAMED else f"{len(names)} operators, such as {named}"
 
 
 def _left_out(record: Record) -> Iterable[str]:
@@ -115,7 +114,7 @@ def _left_out(record: Record) -> Iterable[str]:
         "open, that it cannot be broken alone, and that there is no step; that a loosened rule is the same as a "
         "forgotten one rests on a sample, and that there is nothing to overdo in what is executed is a judgement."
     )
-    rows = [[reason, f"{count:,}"] for reason, count in sorted(record.left_out.items())]
+    rows = [[reason, f"{count:,}"] for reason, count in sorted(record.left_out().items())]
     yield from _table(["reason", "plantings"], rows)
 
 
