@@ -7,7 +7,7 @@ The validator says which breaks the one rule alone. What is at the ends may be v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from dml_conformance.spec.constraints import (
@@ -24,7 +24,7 @@ from dml_conformance.spec.tensor import UINT32_MAX
 from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.strategies.builders._fused import flat_softplus, wrong_activation
 from dml_conformance.strategies.builders._scalars import float32
-from dml_conformance.strategies.context import SIMPLEST_FIRST, Context
+from dml_conformance.strategies.context import SIMPLEST_FIRST, Context, Impossible
 from dml_conformance.strategies.edits import described, edit, fitted, put, resize, resize_at, with_data_type
 
 Build = Callable[[Context], Any]
@@ -229,13 +229,36 @@ def _break_same_ranks(constraint: Constraint, build: Build, ctx: Context) -> Mad
 
 
 def _break_same_types(constraint: Constraint, build: Build, ctx: Context) -> Made:
-    """Another type of the last tensor of a group; of an array also in the middle."""
-    desc = build(ctx.but(complete=True))
-    keys = ctx.chooser.variant(_several(constraint, desc))
-    key = ctx.chooser.variant(tuple(dict.fromkeys((keys[-1], keys[len(keys) // 2]))))
+    """Another type of one tensor of a group, in turn; of an array the last, and one in the middle."""
+    fields = ctx.chooser.variant(constraint.data)
+    desc, keys = _with_tensor(build, ctx, ctx.chooser.variant([field.name for field in reversed(fields)]))
+    key = ctx.chooser.variant(one_of_each(desc, keys)[::-1])
     slot = next(slot for slot in slots(desc) if slot.key == key)
     types = ctx.table[slot.field.name].data_types - {slot.tensor.data_type}
     yield with_data_type(desc, key, ctx.chooser.variant([kind for kind in SIMPLEST_FIRST if kind in types]))
+
+
+def _with_tensor(build: Build, ctx: Context, name: str) -> tuple[OperatorDesc, list[str]]:
+    """A descriptor that has a tensor, and its keys; there are tensors that exclude each other.
+
+    Raises:
+        Impossible: none has it.
+    """
+    for complete in (True, *(False,) * BUILT):
+        desc = build(ctx.but(complete=complete))
+        keys = [slot.key for slot in slots(desc) if slot.field.name == name]
+        if keys:
+            return desc, keys
+    raise Impossible
+
+
+def one_of_each(desc: OperatorDesc, keys: Collection[str]) -> list[str]:
+    """Of the keys those of each field; of an array one in the middle and the last."""
+    by_field: dict[str, list[str]] = {}
+    for slot in slots(desc):
+        if slot.key in keys:
+            by_field.setdefault(slot.field.name, []).append(slot.key)
+    return [key for of in by_field.values() for key in dict.fromkeys((of[len(of) // 2], of[-1]))]
 
 
 def _several(constraint: Constraint, desc: OperatorDesc) -> list[list[str]]:
@@ -315,14 +338,22 @@ def _break_enumerators(constraint: Constraint, build: Build, ctx: Context) -> Ma
 
 
 def _break_data_types(constraint: Constraint, build: Build, ctx: Context) -> Made:
+    """A type that no table has: of a group, in turn each one, or of one of its tensors alone."""
     group = ctx.chooser.variant(tuple(ctx.types))
-    rows = [ctx.table[field.name].data_types for field in constraint.data[group]]
-    wrong = ctx.chooser.variant([kind for kind in SIMPLEST_FIRST if all(kind not in row for row in rows)])
-    yield build(ctx.of_types(group, (wrong,)))
+    rows = {field.name: ctx.table[field.name].data_types for field in constraint.data[group]}
+    wrong = [kind for kind in SIMPLEST_FIRST if all(kind not in row for row in rows.values())]
+    way = ctx.chooser.variant([*wrong, *(rows if len(ctx.table) > 1 else ())])
+    if not isinstance(way, str):
+        for complete in (True, False):  # there are types that some tensors exclude
+            yield build(ctx.of_types(group, (way,)).but(complete=complete))
+        return
+    desc, keys = _with_tensor(build, ctx, way)
+    kinds = [kind for kind in SIMPLEST_FIRST if kind not in rows[way]]
+    yield with_data_type(desc, keys[-1], kinds[ctx.chooser.integer(0, len(kinds) - 1)])
 
 
 def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) -> Made:
-    """A count that no table has: of the first group, or of one tensor of another group alone.
+    """A count that no table has: of the first group, in turn each one, or of one tensor alone.
 
     All tensors have it where that can be, as a level may be taken for one whose tables have it of all.
     """
@@ -331,7 +362,7 @@ def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) 
     every = range(1, max_dimension_count(ctx.level) + 1)
     ways = [("", count) for count in every if all(count not in rows[name] for name in first)]
     for name, row in rows.items():
-        if row and name not in first:
+        if row and len(rows) > 1:
             ways += [(name, count) for count in (min(row) - 1, max(row) + 1) if count in every]
     name, wrong = ctx.chooser.variant(tuple(ways))
     if name:
@@ -341,8 +372,8 @@ def _break_dimension_counts(constraint: Constraint, build: Build, ctx: Context) 
                 yield resize(desc, slot.key, ((1,) * wrong + slot.tensor.sizes)[-wrong:])
         return
     ctx, mixed = ctx.but(ranks=(wrong,)), []
-    for _ in range(BUILT):
-        desc = build(ctx)
+    for complete in (True, *(False,) * BUILT):
+        desc = build(ctx.but(complete=complete))
         if len({len(slot.tensor.sizes) for slot in slots(desc)}) == 1:
             yield desc
             break

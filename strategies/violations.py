@@ -25,7 +25,7 @@ from dml_conformance.spec.tensor_rules import max_dimension_count
 from dml_conformance.spec.validator import decide
 from dml_conformance.strategies.builders import TOO_LARGE, Builder, builder
 from dml_conformance.strategies.chooser import Chooser, SeededChooser
-from dml_conformance.strategies.constraints import breaking
+from dml_conformance.strategies.constraints import breaking, one_of_each
 from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.edits import described, edit_tensor, resize
 
@@ -38,10 +38,6 @@ class _Bench(NamedTuple):
 
     def build(self, ctx: Context) -> Any:
         return self.builder.build(ctx)
-
-    def build_whole(self, ctx: Context) -> Any:
-        """With every optional tensor, as each may be the wrong one."""
-        return self.builder.build(ctx.but(complete=True))
 
 
 def _any_tensor(desc: OperatorDesc, ctx: Context) -> str:
@@ -72,12 +68,12 @@ def _of_at_least_bytes(desc: OperatorDesc, ctx: Context, size: int) -> str:
 
 
 def _tensor_type(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(ctx)
+    desc = bench.builder.whole(ctx)
     return edit_tensor(desc, _any_tensor(desc, ctx), type=TensorType.INVALID)
 
 
 def _data_type_unknown(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(ctx)
+    desc = bench.builder.whole(ctx)
     alone = [(slot.key,) for slot in slots(desc)]
     first = next(iter(bench.spec.type_groups.values()))
     together = tuple(slot.key for slot in slots(desc) if slot.field in first)
@@ -87,12 +83,12 @@ def _data_type_unknown(bench: _Bench, ctx: Context) -> Any:
 
 
 def _unknown_flags(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(ctx)
+    desc = bench.builder.whole(ctx)
     return edit_tensor(desc, _any_tensor(desc, ctx), flags=ctx.chooser.variant((2, 4, 6, 2**31)))
 
 
 def _owned_by_dml(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(ctx)
+    desc = bench.builder.whole(ctx)
     return edit_tensor(desc, _any_output(desc, ctx), flags=1)
 
 
@@ -102,15 +98,15 @@ def _dimension_count(bench: _Bench, ctx: Context) -> Any:
         return bench.build(ctx.but(ranks=(ctx.chooser.variant((most + 1, most + 2)),)))
     count = ctx.chooser.variant((most + 1, most + 2, 0))
     # One dimension more than the others have where these are as many as may be is a step from valid.
-    desc = bench.build_whole(ctx.but(ranks=ctx.ranks[-1:]) if count == most + 1 else ctx)
+    desc = bench.builder.whole(ctx.but(ranks=ctx.ranks[-1:]) if count == most + 1 else ctx)
     key = _any_tensor(desc, ctx)
     sizes = described(desc, key).sizes
     return resize(desc, key, (1,) * (count - len(sizes)) + sizes if count else ())
 
 
 def _size_zero(bench: _Bench, ctx: Context) -> Any:
-    """A size of 0, and in the outputs too where that is what follows."""
-    desc = bench.build_whole(ctx)
+    """A size of 0, and in the outputs too where that is what follows, or not."""
+    desc = bench.builder.whole(ctx)
     key = _any_tensor(desc, ctx)
     sizes = list(described(desc, key).sizes)
     sizes[ctx.chooser.integer(0, len(sizes) - 1)] = 0
@@ -119,6 +115,8 @@ def _size_zero(bench: _Bench, ctx: Context) -> Any:
     if isinstance(shapes, Misfit) or key in shapes:
         return desc
     followed = {slot.key: shapes[slot.key] for slot in outputs(desc) if 0 in shapes[slot.key]}
+    if followed and ctx.chooser.variant(("all that follows", "one tensor")) == "one tensor":
+        return desc
     for output, fitting in followed.items():
         desc = edit_tensor(desc, output, sizes=fitting)
     return desc
@@ -127,7 +125,7 @@ def _size_zero(bench: _Bench, ctx: Context) -> Any:
 def _element_count(bench: _Bench, ctx: Context) -> Any:
     if ctx.chooser.variant(("all that follows", "one tensor")) == "all that follows":
         return ctx.chooser.variant(tuple(bench.builder.huge(ctx.of_rank(2), TOO_LARGE)))
-    desc = bench.build_whole(ctx.of_rank(2))
+    desc = bench.builder.whole(ctx.of_rank(2))
     key = ctx.chooser.variant([slot.key for slot in slots(desc) if len(slot.tensor.sizes) > 1])
     sizes = list(described(desc, key).sizes)
     sizes[0], sizes[1] = ctx.chooser.variant(((2**16, 2**16), (2**31, 2), (2**32 - 1, 2**32 - 1)))
@@ -152,14 +150,17 @@ def _total_size(bench: _Bench, ctx: Context) -> Any:
     kind = ctx.chooser.variant(("last bytes", "strides ignored", "counted in 32 bits"))
     ctx = _at_least_bytes(ctx, 2)
     if kind == "last bytes":
-        desc = bench.build_whole(ctx)
+        desc = bench.builder.whole(ctx)
         key = _any_tensor(desc, ctx)
-        tensor = described(desc, key)
-        most = implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides) - 1
-        if not most:
-            raise Impossible  # a total size of 0 stands for the least one
-        return edit_tensor(desc, key, total_tensor_size_in_bytes=most - ctx.chooser.integer(0, min(most - 1, 8)))
-    desc = bench.build_whole(ctx.but(spread=True))
+        for _ in range(_TRIED):
+            tensor = next((slot.tensor for slot in slots(desc) if slot.key == key), None)
+            most = implied_size_in_bytes(tensor.data_type, tensor.sizes, tensor.strides) - 1 if tensor else 0
+            if most:  # a total size of 0 stands for the least one
+                less = ctx.chooser.integer(0, min(most - 1, 8))
+                return edit_tensor(desc, key, total_tensor_size_in_bytes=most - less)
+            desc = bench.build(ctx.but(complete=True))
+        raise Impossible
+    desc = bench.builder.whole(ctx.but(spread=True))
     several = [slot.key for slot in slots(desc) if slot.tensor.element_count > 1]
     if not several:
         raise Impossible
@@ -185,11 +186,11 @@ def _apart(tensor: TensorDesc, step: int = 2) -> tuple[int, ...]:
 
 def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
     narrow = {group: tuple(t for t in types if t.size in (1, 2)) or types for group, types in ctx.types.items()}
-    desc = bench.build_whole(ctx.but(types=narrow))
+    desc = bench.builder.whole(ctx.but(types=narrow))
     keys = [slot.key for slot in slots(desc) if slot.tensor.data_type.size in (1, 2)]
     if not keys:
         raise Impossible
-    key = ctx.chooser.variant(tuple(dict.fromkeys((keys[0], keys[-1]))))
+    key = ctx.chooser.variant(one_of_each(desc, keys))
     tensor = described(desc, key)
     layouts = (tensor.strides, _apart(tensor), _apart(tensor, 4))  # of 4 bits, 7 elements take 4 bytes
     implied_sizes = [implied_size_in_bytes(tensor.data_type, tensor.sizes, strides) for strides in layouts]
@@ -200,13 +201,13 @@ def _total_size_rounding(bench: _Bench, ctx: Context) -> Any:
 
 
 def _alignment_power_of_two(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(ctx)
+    desc = bench.builder.whole(ctx)
     alignment = ctx.chooser.variant((24, 3, 17, 48, 2**32 - 1))
     return edit_tensor(desc, _any_tensor(desc, ctx), guaranteed_base_offset_alignment=alignment)
 
 
 def _alignment_element_size(bench: _Bench, ctx: Context) -> Any:
-    desc = bench.build_whole(_at_least_bytes(ctx, 2))
+    desc = bench.builder.whole(_at_least_bytes(ctx, 2))
     key = _of_at_least_bytes(desc, ctx, 2)
     size = described(desc, key).data_type.size
     alignment = ctx.chooser.variant([n for n in (1, 2, 4) if n < size])

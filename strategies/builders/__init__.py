@@ -47,6 +47,10 @@ class Builder(Generic[D]):
         """A valid descriptor for `ctx.level` within the context's choices."""
         raise NotImplementedError
 
+    def whole(self, ctx: Context) -> D:
+        """The same with every optional tensor, as each may be the wrong one."""
+        return self.build(ctx.but(complete=True))
+
     def of_sizes(self, ctx: Context, sizes: tuple[int, ...]) -> D:
         """A valid descriptor with packed tensors, of which the first input, or the output without one, has these sizes.
 

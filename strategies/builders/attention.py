@@ -66,8 +66,14 @@ class AttentionBuilder(Builder[Attention]):
         self.heads = [field.attribute for field in self._spec.fields if field.name.endswith("HeadCount")]
 
     def build(self, ctx: Context) -> Attention:
+        return self._of_layout(ctx, SINGLE if ctx.complete else ctx.chooser.choice(LAYOUTS))
+
+    def whole(self, ctx: Context) -> Attention:
+        """In each layout in turn, as one excludes the tensors of the others."""
+        return self._of_layout(ctx.but(complete=True), ctx.chooser.variant(LAYOUTS))
+
+    def _of_layout(self, ctx: Context, layout: tuple[str, ...]) -> Attention:
         choice, integer = ctx.chooser.choice, ctx.chooser.integer
-        layout = SINGLE if ctx.complete else choice(LAYOUTS)
         is_wide = integer(0, 7) == 7
         found = Sizes(
             integer(1, 2),

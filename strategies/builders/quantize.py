@@ -64,7 +64,8 @@ class BlockQuantizeBuilder(Builder[Quantize]):
             for group in (DATA, "quantized")
         )
         types = (numbers, integers)
-        must = ctx.complete or not any(of.is_float for of in allowed)
+        # A zero point of a type that the table lacks would be wrong beside the input or output of that type.
+        must = (ctx.complete and integers in allowed) or not any(of.is_float for of in allowed)
         kind = kind or (SCALE_ZERO_POINT if must else choice((SCALE, SCALE_ZERO_POINT)))
         first, last = types if self._is_quantize else types[::-1]
         return self._desc(

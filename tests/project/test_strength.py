@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -28,6 +29,7 @@ from strength.rule_mutants import (
     NOT_ALONE,
     OPEN,
     OVER_APPLIES,
+    OVERLOOKS,
     Forgets,
     Loosens,
     OverApplies,
@@ -36,7 +38,7 @@ from strength.rule_mutants import (
     witnesses,
 )
 from strength.score import PROMISED, Record, Score, behaviour_digest
-from strength.steps import steps
+from strength.steps import steps, tensor_at_fault
 from strength.streams import Streams
 
 from dml_conformance.backends.base import Backend
@@ -143,6 +145,26 @@ def test_a_forgotten_rule_is_forgotten_and_no_other(operator: str) -> None:
             if rules()[other].erratum is None:
                 assert forgets.validate(desc, HIGHEST).accepted is (other == rule)
                 assert not loosens.validate(desc, HIGHEST).accepted or other == rule
+
+
+def test_a_tensor_is_overlooked_in_a_rule_and_no_other() -> None:
+    """Of a rule of each tensor, and of one that compares them; to overlook the only tensor is to forget the rule."""
+    found = {one.name: one for one in derived("GEMM", HIGHEST) if one.kind == OVERLOOKS}
+    for name in ("TENSOR.flags in CTensor", "GEMM.data-types in CTensor", "GEMM.same-data-type in CTensor"):
+        one = found[f"{OVERLOOKS} {name}"]
+        assert one.make is not None
+        backend = one.make()
+        accepted = Counter(
+            tensor_at_fault(case.desc, decide(case.desc, HIGHEST))
+            for case in boundary_cases("GEMM", HIGHEST)
+            if case.broken == (one.rule,) and backend.validate(case.desc, HIGHEST).accepted
+        )
+        assert accepted.keys() == {"CTensor"}, name
+        others = [case for case in boundary_cases("GEMM", HIGHEST) if case.broken and case.broken != (one.rule,)]
+        assert not any(
+            backend.validate(case.desc, HIGHEST).accepted for case in others if case.outcome is Decided.REJECT
+        )
+    assert not [one for one in derived("FILL_VALUE_CONSTANT", HIGHEST) if one.kind == OVERLOOKS]
 
 
 @pytest.mark.few(1)
@@ -262,9 +284,10 @@ def test_the_page_shows_the_recorded_score() -> None:
     [
         ("strength.score", "rules_of", lambda name: rules_of(name)[1:]),
         ("strength.measure", "MUTANTS", [mutant for mutant in MUTANTS if mutant is not RepeatsElements]),
+        ("strength.score", "KINDS", ("forgets", "over-applies")),
         ("strength.score", "numbered_case", lambda seed, *where: numbered_case(seed + 1, *where)),
     ],
-    ids=["a rule", "a wrong backend", "the cases"],
+    ids=["a rule", "a wrong backend", "a kind of wrong backends by rule", "the cases"],
 )
 def test_changed_behaviour_makes_a_score_stale(
     module: str, name: str, changed: object, monkeypatch: pytest.MonkeyPatch

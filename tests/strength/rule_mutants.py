@@ -1,6 +1,7 @@
 """Wrong backends that follow from the registry: for each rule of each operator one that forgets it, and more.
 
 * `forgets`: accepts what this rule alone refuses.
+* `overlooks`: accepts what this rule alone refuses in one of the tensors, as it does not look at that one.
 * `loosens`: accepts what this rule alone refuses as long as it is a step from valid; an off-by-one.
 * `over-applies`: refuses what is valid and a step from breaking this rule alone. Of all kinds of steps that it could
   be about it is the one by which it refuses least, and so is hardest to notice. Where each kind would have it refuse
@@ -33,9 +34,9 @@ from dml_conformance.strategies.context import Context, Impossible
 from dml_conformance.strategies.violations import breakable_rules, violate
 from strength.mutants import MUTANTS
 from strength.mutants.base import SharedReference, decided
-from strength.steps import dangers, is_a_step_from_valid, steps
+from strength.steps import dangers, is_a_step_from_valid, steps, tensor_at_fault
 
-FORGETS, LOOSENS, OVER_APPLIES = "forgets", "loosens", "over-applies"
+KINDS = FORGETS, OVERLOOKS, LOOSENS, OVER_APPLIES = "forgets", "overlooks", "loosens", "over-applies"
 SAMPLED = 120  # valid descriptors that are built to see what a step leads to
 
 
@@ -56,6 +57,17 @@ class Forgets(SharedReference):
         """Whether it overlooks that this is invalid."""
         decision = decided(desc, level)
         return decision.outcome is Outcome.REJECT and decision.rules == (self.rule,)
+
+
+class Overlooks(Forgets):
+    """Accepts what one rule alone refuses, where one certain tensor is at fault."""
+
+    def __init__(self, rule: str, tensor: str) -> None:
+        super().__init__(rule)
+        self.tensor = tensor
+
+    def forgets(self, desc: OperatorDesc, level: Level) -> bool:
+        return super().forgets(desc, level) and tensor_at_fault(desc, decided(desc, level)) == self.tensor
 
 
 class Loosens(Forgets):
@@ -82,7 +94,8 @@ class OverApplies(SharedReference):
 
     def refuses(self, desc: OperatorDesc, level: Level) -> bool:
         """Whether it turns down this descriptor, which is valid."""
-        return (not self.trait or self.trait in traits(desc)) and self.step in dangers(desc, level).get(self.rule, ())
+        danger = dangers(desc, level).get(self.rule)
+        return (not self.trait or self.trait in traits(desc)) and danger is not None and self.step in danger.steps
 
 
 def traits(desc: OperatorDesc) -> frozenset[str]:
@@ -114,6 +127,7 @@ class Derived:
         about: what exactly it does.
         make: makes the backend.
         decides_only: what it executes is the reference's.
+        tensor: the one that it overlooks; "" where it is about all of them.
         left_out: why there is nothing to run, as it would be right, or the same as another; "" where it is wrong.
     """
 
@@ -122,11 +136,12 @@ class Derived:
     about: str = ""
     make: Callable[[], Backend] | None = None
     decides_only: bool = True
+    tensor: str = ""
     left_out: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.kind} {self.rule}"
+        return f"{self.kind} {self.rule}" + (f" in {self.tensor}" if self.tensor else "")
 
 
 # What forgetting a rule of execution comes to, and overdoing it, if that can be; by the last part of the rule's id.
@@ -145,6 +160,8 @@ OF_EXECUTION = {
     "output-bounds": (("WritesPastTheEnd",), ("LastElementUnwritten",)),
     "inputs-unchanged": (("ScribblesOnItsInput",), ()),
 }
+# Rules of operators that are said of each tensor, as those of tensors are: an implementation may forget them in one.
+OF_EACH_TENSOR = ("required-tensors", "data-types", "dimension-counts", "same-data-type", "same-dimension-count")
 OPEN = "the pages leave open what breaking it means, so no answer is wrong"
 NOT_ALONE = "at this level no descriptor breaks it and nothing else"
 NO_FARTHER = "whatever breaks it alone is a step from valid, so this is to forget it"
@@ -187,6 +204,9 @@ def _of_descriptors(operator: str, level: Level, rule: Rule) -> Iterator[Derived
             yield Derived(LOOSENS, rule.id, about, partial(Loosens, rule.id))
         else:
             yield Derived(LOOSENS, rule.id, left_out=NO_FARTHER if True in near else NO_STEP)
+    for tensor in overlooked(operator, level, rule.id):
+        about = f"accepts what it alone refuses in {tensor}"
+        yield Derived(OVERLOOKS, rule.id, about, partial(Overlooks, rule.id, tensor), tensor=tensor)
     found = overdone(operator, level, rule.id)
     if found is None:
         yield Derived(OVER_APPLIES, rule.id, left_out=NO_STEP)
@@ -232,9 +252,20 @@ def _refused(operator: str, level: Level) -> dict[str, Counter[tuple[str, str]]]
     counts: dict[str, Counter[tuple[str, str]]] = {}
     for desc in witnesses(operator, level):
         special = ("", *sorted(traits(desc)))
-        for rule, names in dangers(desc, level).items():
-            counts.setdefault(rule, Counter()).update((name, trait) for name in names for trait in special)
+        for rule, danger in dangers(desc, level).items():
+            counts.setdefault(rule, Counter()).update((step, trait) for step in danger.steps for trait in special)
     return counts
+
+
+def overlooked(operator: str, level: Level, rule: str) -> list[str]:
+    """The tensors that alone can break a rule of each, where there are several: to overlook the only one is to forget
+    it."""
+    subject, _, name = rule.partition(".")
+    if subject != "TENSOR" and name not in OF_EACH_TENSOR:
+        return []
+    every = (dangers(desc, level).get(rule) for desc in witnesses(operator, level))
+    found = sorted({tensor for danger in every if danger is not None for tensor in danger.tensors})
+    return found if len(found) > 1 else []
 
 
 def overdone(operator: str, level: Level, rule: str) -> tuple[str, str] | None:

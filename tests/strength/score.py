@@ -29,6 +29,7 @@ from dml_conformance.strategies.scale import scale_cases
 from strength.measure import BY_RULE, EVERY_FAMILY, FAMILIES, Outcome, Plan, Witness, planted
 from strength.mutants import MUTANTS
 from strength.mutants.base import Mutant
+from strength.rule_mutants import KINDS
 
 # What a budget promises: the share of the wrong backends that it kills.
 PROMISED = {"quick": 0.9, "standard": 1.0}
@@ -308,8 +309,8 @@ def behaviour_digest(operator: str) -> str:
 
     That is its rules, wrong backends and cases: those of the quick budget, but for search, and for all but the first of
     the sweep. No text of a file is in it, so a comment or a moved line changes nothing. All are those of the highest
-    level; at the levels below they follow from the same rules, and wrong backends by rule follow from rules and cases
-    everywhere.
+    level; at the levels below they follow from the same rules. Of wrong backends by rule it has the kinds, as each one
+    follows from rules and cases.
     """
     digest = hashlib.sha256(suite_version().encode())
     ids = sorted(rule.id for rule in rules_of(operator) if rule.id != CLAIMS)  # which no case is about
@@ -320,6 +321,6 @@ def behaviour_digest(operator: str) -> str:
         scale_cases(operator, HIGHEST, BUDGETS["quick"].reach),
         (numbered_case(0, operator, HIGHEST, number) for number in range(SWEPT)),
     )
-    for part in chain(ids, backends, (case.digest for case in cases)):
+    for part in chain(ids, KINDS, backends, (case.digest for case in cases)):
         digest.update(part.encode() + b"\n")
     return digest.hexdigest()[:16]

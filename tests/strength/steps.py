@@ -6,7 +6,8 @@ boundary runs between them: that is where an implementation goes wrong by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from dml_conformance.spec.operator import (
 )
 from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import UINT32_MAX, UINT64_MAX, TensorDesc, minimum_size_in_bytes
-from dml_conformance.spec.validator import Outcome, decide
+from dml_conformance.spec.validator import Decision, Outcome, decide
 
 
 class Step(NamedTuple):
@@ -130,7 +131,7 @@ def _tensor_changes(tensor: TensorDesc) -> Iterator[tuple[str, TensorDesc]]:
         if bit == 1 or tensor.flags >> bit & 1:
             yield "Flags ^ an unknown bit", _but(tensor, flags=tensor.flags ^ 1 << bit)
     for less in (1, 2, 4):
-        if total >= less:
+        if total > less:  # a total size of 0 stands for the least one
             yield f"TotalTensorSizeInBytes - {less}", _but(tensor, total_tensor_size_in_bytes=total - less)
         if total + less <= UINT64_MAX:
             yield f"TotalTensorSizeInBytes + {less}", _but(tensor, total_tensor_size_in_bytes=total + less)
@@ -226,15 +227,50 @@ def _shorter(tensor: TensorDesc) -> TensorDesc:
     return _but(tensor, sizes=tensor.sizes[1:], strides=tensor.strides and tensor.strides[1:])
 
 
+class Danger(NamedTuple):
+    """What breaks one rule and nothing else of a valid descriptor: steps, and the tensors that these have at fault."""
+
+    steps: frozenset[str]
+    tensors: frozenset[str]
+
+
 @lru_cache(maxsize=20_000)
-def dangers(desc: OperatorDesc, level: Level) -> dict[str, frozenset[str]]:
-    """For each rule, the steps from a valid descriptor that break it and nothing else."""
-    found: dict[str, set[str]] = {}
+def dangers(desc: OperatorDesc, level: Level) -> dict[str, Danger]:
+    """For each rule that steps from a valid descriptor break alone, what does."""
+    found: dict[str, tuple[set[str], set[str]]] = {}
     for step in steps(desc, level):
         decision = decide(step.desc, step.level)
         if decision.outcome is Outcome.REJECT and len(decision.rules) == 1:
-            found.setdefault(decision.rules[0], set()).add(step.name)
-    return {rule: frozenset(names) for rule, names in found.items()}
+            names, tensors = found.setdefault(decision.rules[0], (set(), set()))
+            names.add(step.name)
+            if step.level == level:
+                tensors.add(tensor_at_fault(step.desc, decision))
+    return {rule: Danger(frozenset(names), frozenset(tensors - {""})) for rule, (names, tensors) in found.items()}
+
+
+def tensor_at_fault(desc: OperatorDesc, decision: Decision) -> str:
+    """The field of the one tensor that breaks the rules of a decision; "" where there are several, or none.
+
+    Where tensors are compared with each other, it is the one that is unlike all others.
+    """
+    spec = spec_of(desc)
+    compared = {rule.partition(".")[2] for rule in decision.rules}
+    if compared == {"same-data-type"}:
+        return _odd_one(desc, spec.type_groups, lambda tensor: tensor.data_type)
+    if compared == {"same-dimension-count"}:
+        return _odd_one(desc, spec.rank_groups, lambda tensor: len(tensor.sizes))
+    places = {violation.where.partition(".")[0].partition("[")[0] for violation in decision.violations}
+    return min(places) if len(places) == 1 and places <= {field.name for field in spec.tensor_fields} else ""
+
+
+def _odd_one(desc: OperatorDesc, groups: Mapping[str, Sequence[Field]], value: Callable[[TensorDesc], int]) -> str:
+    """The field of the one tensor that has another value than the others of its group, of which there are several."""
+    for fields in groups.values():
+        values = [(value(slot.tensor), slot.field.name) for slot in slots(desc) if slot.field in fields]
+        counts = Counter(found for found, _ in values)
+        if len(counts) == 2 and min(counts.values()) == 1 < max(counts.values()):
+            return next(name for found, name in values if counts[found] == 1)
+    return ""
 
 
 @lru_cache(maxsize=20_000)

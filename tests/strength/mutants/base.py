@@ -58,7 +58,7 @@ def decided(desc: OperatorDesc, level: Level) -> Decision:
 
 
 @lru_cache(maxsize=20_000)
-def answered(desc: OperatorDesc, level: Level) -> Answer:
+def right_answer(desc: OperatorDesc, level: Level) -> Answer:
     """What the reference answers, once for all wrong backends."""
     return ReferenceBackend().validate(desc, level)
 
@@ -75,7 +75,7 @@ class SharedReference(ReferenceBackend):
     last: ClassVar[Executed | None] = None
 
     def validate(self, desc: OperatorDesc, level: Level) -> Answer:
-        return answered(desc, level)
+        return right_answer(desc, level)
 
     def execute(self, desc: Any, level: Level, inputs: Bindings, outputs: Bindings) -> None:
         digest = digest_of(inputs)
