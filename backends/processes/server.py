@@ -19,6 +19,7 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
 from dml_conformance.backends.foreign_text import encodable, place_of
+from dml_conformance.backends.heap import LARGE_CASE, give_back_memory, keep_freed_memory
 from dml_conformance.backends.loading import BackendError, load_backend, with_shared_code
 from dml_conformance.backends.processes.arena import ArenaView
 from dml_conformance.backends.processes.child_process import DUMP, take_pipes
@@ -59,6 +60,7 @@ def main(name: str, place: str, harness: int) -> None:
         harness: process that asks; 0 where something else sees to it that none outlives it.
     """
     requests, replies = take_place(harness)
+    keep_freed_memory()
     memory, before = ArenaView(place), frozenset(sys.modules)
     try:
         backend = load_backend(name)
@@ -122,6 +124,8 @@ class BackendServer:
             self._backend.execute_batch(executions)
         else:
             self._backend.execute(*executions[0])
+        if memory.nbytes > LARGE_CASE:
+            give_back_memory()
         return Completion()
 
     def _arguments(self, job: Job, memory: Bytes, resources: dict[tuple[int, int, bool], Bytes]) -> Execution:

@@ -12,10 +12,8 @@ all that the memory of an output tells before it is written is a value that is n
 
 from __future__ import annotations
 
-import ctypes
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import cycle
 from math import prod
 from typing import NamedTuple
@@ -539,15 +537,3 @@ def memory_elements(tensor: TensorDesc, binding: Binding) -> Bits:
     size = tensor.data_type.size
     count = tensor.total_tensor_size_in_bytes // size
     return np.frombuffer(binding.view, UNSIGNED_OF_SIZE[size], count)
-
-
-def keep_freed_memory() -> None:
-    """Have glibc keep 64 MiB of what arrays let go of, and ask the system only for arrays of 32 MiB and more.
-
-    It would give back every array above 128 KiB, or 16 MiB of what it has: the next one's pages are made anew then,
-    which takes as long as a product of enclosures. Other C libraries are left as they are.
-    """
-    with suppress(AttributeError, OSError, TypeError):
-        set_option = ctypes.CDLL(None).mallopt
-        set_option(-3, 2**25)  # M_MMAP_THRESHOLD
-        set_option(-1, 2**26)  # M_TRIM_THRESHOLD

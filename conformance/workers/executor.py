@@ -16,11 +16,11 @@ from math import inf
 from queue import Empty, SimpleQueue
 
 from dml_conformance.backends.base import Capabilities
+from dml_conformance.backends.heap import keep_freed_memory
 from dml_conformance.backends.processes.backend import why_given_up
 from dml_conformance.backends.processes.errors import GivenUp, ProcessLost
 from dml_conformance.backends.processes.losses import LossTally
 from dml_conformance.conformance.judge.judge import Judge
-from dml_conformance.conformance.judge.memory import keep_freed_memory
 from dml_conformance.conformance.workers.setup import WorkerError
 from dml_conformance.conformance.workers.tasks import (
     CaseBlock,

@@ -14,6 +14,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 from five_operators import GatherDesc, TileDesc
+from numpy.lib.stride_tricks import as_strided
 from scripted_backend import ScriptedBackend, raising
 from strength.mutants import MUTANTS
 
@@ -425,6 +426,22 @@ def test_the_reference_computes_turns_unless_it_writes_to_what_it_reads(
 @pytest.mark.parametrize("period", [6, 8, 100, 101])
 def test_inputs_do_not_repeat_because_it_is_said(period: int) -> None:
     assert not expected_with_period(softmax_that_repeats(), period).repeats
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_one_other_element_is_no_repetition(step: int) -> None:
+    """Rows overlap, or elements that do not count lie between theirs."""
+    memory = np.arange(2 * 102 * step, dtype=np.uint32) % (102 * step)
+    one, other = (as_strided(part, (100, 3), (4 * step, 4 * step)) for part in np.split(memory, 2))
+    assert parts._are_equal(one, other)
+    other[0, 0] = 7
+    assert not parts._are_equal(one, other)
+    other[0, 0] = one[0, 0]
+    other[-1, -1] = 7
+    assert not parts._are_equal(one, other)
+    other[-1, -1] = one[-1, -1]
+    memory[1] += 1
+    assert parts._are_equal(one, other) is (step > 1)
 
 
 @pytest.mark.parametrize("row", [0, 6, 7, 50, 99])

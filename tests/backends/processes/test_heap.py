@@ -1,0 +1,43 @@
+"""What a process keeps of the memory that arrays let go of, and when it gives that back."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told what to keep")
+
+# Makes and drops arrays of 64 MiB: MiB of the process at the end.
+WORK = """
+import sys
+import numpy as np, psutil
+from dml_conformance.backends import heap
+exec(sys.argv[1])
+arrays = [np.ones(2**26, np.uint8) for _ in range(3)]
+del arrays
+exec(sys.argv[2])
+print(psutil.Process().memory_info().rss >> 20)
+"""
+
+# A machine of 3 bytes, so many of them free.
+MACHINE = "from types import SimpleNamespace as N; psutil.virtual_memory = lambda: N(available={}, total=3)"
+
+
+def mib(before: str, after: str = "") -> int:
+    done = subprocess.run([sys.executable, "-c", WORK, before, after], capture_output=True, check=True, text=True)
+    return int(done.stdout)
+
+
+def test_what_arrays_let_go_of_is_kept_and_given_back_where_it_is_much() -> None:
+    plain = mib("")
+    assert mib("heap.keep_freed_memory()") > plain + 150
+    roomy = f"heap.keep_freed_memory(); {MACHINE.format(2)}"
+    assert mib(roomy, "heap.give_back_memory()") > plain + 150
+    assert mib(f"{roomy}; heap.MOST_KEPT = 0", "heap.give_back_memory()") < plain + 50
+
+
+def test_where_most_of_the_machines_memory_is_taken_it_is_given_back() -> None:
+    assert mib(f"heap.keep_freed_memory(); {MACHINE.format(1)}", "heap.give_back_memory()") < mib("") + 50
