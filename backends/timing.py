@@ -21,7 +21,7 @@ BESIDE, CLOCKS = 3, 0.05
 # Seconds by which it may be longer for many runs than for one, as a machine has other things to do; how many runs show
 # it, and how often it has to be so.
 NOISE, MOST_RUNS, ATTEMPTS = 0.02, 1024, 3
-SLOW = 0.25  # seconds of runs, beyond which no more are timed: what disturbs slow ones is a small part of them
+SLOW = 0.1  # seconds of runs, beyond which no more are timed: what disturbs slow ones is a small part of them
 
 
 class WarmUp(NamedTuple):
@@ -54,7 +54,7 @@ class WarmUp(NamedTuple):
 # A processor is warm after a few runs, and what disturbs it after that goes on; a GPU's clock rises for a hundred runs
 # and more.
 QUICK = WarmUp(32, 0.02, most_seconds=0.1)
-PATIENT = WarmUp(128, 0.25, most_seconds=0.5)
+PATIENT = WarmUp(128, 0.25, most_runs=512, most_seconds=0.25)
 NO_WARM_UP = WarmUp(1, 0.0, most_seconds=0.1)  # what is steady at once counts
 
 
