@@ -45,14 +45,17 @@ def in_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"{line[: len(line) - len(line.lstrip(' '))]}{one_line(line)}" for line in lines)
 
 
-def pretty_json(value: Any, width: int = 88) -> str:
-    """JSON for people: whatever fits on a line is on one line, so that sizes and strides stay together."""
-    return _laid_out(value, width, "", 0)
+def pretty_json(value: Any, width: int = 88, *, is_spaced: bool = True) -> str:
+    """JSON for people: whatever fits on a line is on one line, so that sizes and strides stay together.
+
+    Without spaces on a line a long file is a tenth smaller.
+    """
+    return _laid_out(value, width, "", 0, is_spaced)
 
 
-def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
+def _laid_out(value: Any, width: int, indent: str, used: int, is_spaced: bool) -> str:
     """`value` in lines of `width`, of which the first has `used` characters already."""
-    flat = _flat(value)
+    flat = _flat(value, is_spaced)
     if used + len(flat) <= width or not isinstance(value, dict | list | tuple) or not value:
         return flat
     inner = indent + "  "
@@ -62,14 +65,15 @@ def _laid_out(value: Any, width: int, indent: str, used: int) -> str:
     else:
         labels, items, brackets = [""] * len(value), list(value), "[]"
     lines = [
-        inner + label + _laid_out(item, width, inner, len(inner) + len(label))
+        inner + label + _laid_out(item, width, inner, len(inner) + len(label), is_spaced)
         for label, item in zip(labels, items, strict=True)
     ]
     return brackets[0] + "\n" + ",\n".join(lines) + "\n" + indent + brackets[1]
 
 
-def _flat(value: Any) -> str:
-    return _escaped(msgspec.json.format(msgspec.json.encode(value), indent=0).decode())
+def _flat(value: Any, is_spaced: bool = True) -> str:
+    text = msgspec.json.encode(value)
+    return _escaped((msgspec.json.format(text, indent=0) if is_spaced else text).decode())
 
 
 def duration(seconds: float | None) -> str:

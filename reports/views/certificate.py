@@ -677,7 +677,7 @@ class Certificate(CertificateEntry, frozen=True, kw_only=True):
     def to_json(self) -> bytes:
         """The file's content; what fits on a line is on one, or cells, rules and counts would take as many as they have
         fields."""
-        return pretty_json(msgspec.to_builtins(self), LINE).encode() + b"\n"
+        return pretty_json(msgspec.to_builtins(self), LINE, is_spaced=False).encode() + b"\n"
 
     @classmethod
     def from_json(cls, text: bytes | str) -> Certificate:

@@ -134,4 +134,6 @@ def test_pretty_json_keeps_on_a_line_what_fits() -> None:
         "}",
     ]
     assert pretty_json(value, 70).splitlines()[2] == ('    "InputTensor": {"Sizes": [1, 2, 3], "Strides": [6, 3, 1]},')
+    unspaced = pretty_json(value, 60, is_spaced=False).splitlines()
+    assert unspaced[2] == '    "InputTensor": {"Sizes":[1,2,3],"Strides":[6,3,1]},'
     assert pretty_json([1] * 40, 30) == "[\n" + ",\n".join(["  1"] * 40) + "\n]"
