@@ -24,7 +24,7 @@ from dml_conformance.spec.registry import operator as operator_named
 from dml_conformance.spec.rules import ACCEPTANCE
 from dml_conformance.spec.validator import Outcome, decide
 from dml_conformance.strategies.boundaries import boundary_cases
-from dml_conformance.strategies.cases import applicable_rules
+from dml_conformance.strategies.cases import applicable_rules, execution_rules
 
 # Of the cases at a level between epochs one in so many is decided; of the decided ones at any but the newest level one
 # in so many is executed. As many seeds as both together have every case executed at every level.
@@ -91,7 +91,8 @@ class OperatorPlan:
 
     def share(self, level: Level) -> int:
         """The part of a sweep that a level has; 0 where no case can be about it."""
-        if not applicable_rules(self.operator, level):
+        # Rules of execution are known at once; which others can be broken is found by trying.
+        if not (execution_rules(self.operator, level) or applicable_rules(self.operator, level)):
             return 0
         if level not in self.complete:
             return Share.BETWEEN
