@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 
-import psutil
-
 LARGE_CASE = 2**24  # bytes of tensors, after which there may be much to give back
 MOST_KEPT = 2**30  # bytes that a process has of its own between large cases
 
@@ -25,8 +23,10 @@ def keep_freed_memory() -> None:
 
 def give_back_memory() -> None:
     """Give the system what is kept, where this process has more than 1 GiB of its own, or half of the machine's memory
-    is taken: others have large cases too."""
-    with suppress(AttributeError, OSError, TypeError):
+    is taken: others have large cases too. Where that cannot be told, nothing is given back."""
+    import psutil  # a backend's process starts without
+
+    with suppress(AttributeError, OSError, TypeError, psutil.Error):
         own, machine = psutil.Process().memory_info(), psutil.virtual_memory()
         if own.rss - own.shared > MOST_KEPT or machine.available < machine.total / 2:
             ctypes.CDLL(None).malloc_trim(0)

@@ -41,3 +41,10 @@ def test_what_arrays_let_go_of_is_kept_and_given_back_where_it_is_much() -> None
 
 def test_where_most_of_the_machines_memory_is_taken_it_is_given_back() -> None:
     assert mib(f"heap.keep_freed_memory(); {MACHINE.format(1)}", "heap.give_back_memory()") < mib("") + 50
+
+
+@pytest.mark.parametrize("error", ["psutil.NoSuchProcess(1)", "psutil.AccessDenied()", "PermissionError()"])
+def test_where_a_process_may_not_look_at_itself_nothing_is_raised(error: str) -> None:
+    """It would be taken for what the backend raised."""
+    hidden = f"from unittest.mock import Mock; psutil.Process, P = Mock(side_effect={error}), psutil.Process"
+    assert mib("heap.keep_freed_memory()", f"{hidden}; heap.give_back_memory(); psutil.Process = P")
