@@ -212,11 +212,16 @@ class LargeExpectation:
 def _are_equal(one: Bits, other: Bits) -> bool:
     """Whether two arrays are equal; where elements overlap in memory in the same way, that is looked at first."""
     if one.shape == other.shape and one.strides == other.strides and min(one.strides, default=0) >= 0:
-        count = 1 + sum((size - 1) * step for size, step in zip(one.shape, one.strides, strict=True)) // one.itemsize
-        memory, others = (as_strided(each, (count,), (each.itemsize,)) for each in (one, other))
-        if count < one.size and np.array_equal(memory, others):
+        memory, others = _in_memory(one), _in_memory(other)
+        if memory.size < one.size and np.array_equal(memory, others):
             return True
     return np.array_equal(one, other)
+
+
+def _in_memory(array: Bits) -> Bits:
+    """Everything that lies in memory from the first element to the last; no step is below 0."""
+    count = 1 + sum((size - 1) * step for size, step in zip(array.shape, array.strides, strict=True)) // array.itemsize
+    return as_strided(array, (count,), (array.itemsize,))
 
 
 def _ends(box: Box) -> tuple[tuple[int, int], ...]:
@@ -235,11 +240,11 @@ def expected_of_memory(
     if len(layouts) != 1 or any(array.shape != shape for array in arrays.values()):
         return None
     (strides,) = layouts
-    count = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+    memory = {key: _in_memory(array) for key, array in arrays.items()}
+    count = max(array.size for array in memory.values())
     if 2 * count > prod(shape):
         return None
     tensor = msgspec.structs.replace(output.tensor, sizes=(count,))
-    memory = {key: as_strided(array, (count,), (array.itemsize,)) for key, array in arrays.items()}
     desc = with_tensors(desc, {output.key: tensor})
     found = as_expectation(compute(desc, memory)[output.key], desc, tensor, tolerance)
     return found.each(lambda part: as_strided(part, shape, [stride * part.strides[0] for stride in strides]))
