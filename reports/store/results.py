@@ -58,7 +58,7 @@ SCHEMA_VERSION = 4  # of what is written
 _READABLE = " or ".join(map(str, FORMS))
 PAGE_SIZE = 8192  # bytes
 BLOCK = 4096  # records whose bodies are compressed together, and that are in a transaction, at most
-COMMIT_SECONDS = 0.5  # between the transactions of a run that makes few records, at the end of a unit of work
+COMMIT_SECONDS = 2.0  # between the transactions of a run that makes few records, at the end of a unit of work
 _FETCHED = 512  # records that are read at once
 READER_SECONDS = 60.0  # that whoever reads a file keeps its writer waiting, before that gives up
 # Levels of Zstandard: of a block that is written once more when there is more of it, and of one that is whole.

@@ -5,8 +5,18 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+from five_operators import TileDesc
+
+from dml_conformance.backends.processes import server
+from dml_conformance.backends.processes.wire import Completion, Execute, Job, describe
+from dml_conformance.spec.datatypes import DataType
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.tensor import TensorDesc
 
 pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told what to keep")
 
@@ -48,3 +58,19 @@ def test_where_a_process_may_not_look_at_itself_nothing_is_raised(error: str) ->
     """It would be taken for what the backend raised."""
     hidden = f"from unittest.mock import Mock; psutil.Process, P = Mock(side_effect={error}), psutil.Process"
     assert mib("heap.keep_freed_memory()", f"{hidden}; heap.give_back_memory(); psutil.Process = P")
+
+
+@pytest.mark.parametrize(("size", "is_asked"), [(64, False), (2**24 + 1, True)])
+def test_after_a_large_case_alone_it_is_asked_what_to_give_back(
+    size: int, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory that is shared stays as large as the largest case's, and to ask takes as long as a small case does."""
+    asked: list[None] = []
+    monkeypatch.setattr(server, "give_back_memory", lambda: asked.append(None))
+    memory: Any = SimpleNamespace(memory=lambda shared: np.zeros(shared, np.uint8))
+    backend = SimpleNamespace(execute=lambda *_: None)
+    tensor = TensorDesc.of(DataType.UINT8, (1, 1, 1, 1))
+    job = Job(describe(TileDesc(tensor, tensor, (1, 1, 1, 1))), HIGHEST, (), (("output_tensor", 0, size, 0, 1, True),))
+    request = Execute(2**25, (job,), validate=False, batch=False)
+    assert list(server.BackendServer(backend, memory).answers(request)) == [Completion()]
+    assert bool(asked) is is_asked
