@@ -235,7 +235,7 @@ class _Torch:
 
     def _work(self, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]) -> Work:
         operator = operator_of(desc)
-        if operator.plan is not None and not self._without_kernels:
+        if operator.plan is not None and len(targets) == 1 and not self._without_kernels:
             (target,) = targets.values()
             if target.nbytes >= (self.least_bytes or 0):
                 kernel = kernels.prepared(operator.plan, desc, list(sources.values()), target)

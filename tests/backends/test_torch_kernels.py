@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pytest
 import slow_reference as slow
@@ -26,11 +27,14 @@ from dml_conformance.backends.torch.kernels.plans import Plan, RepeatedDimension
 from dml_conformance.backends.torch.operators import torch_operators
 from dml_conformance.conformance.judge.judge import Judge
 from dml_conformance.reports.model.records import Phase, Record, Verdict
+from dml_conformance.spec.accuracy import TOLERANCES, Tolerance
 from dml_conformance.spec.case import Case, Recipe
 from dml_conformance.spec.datatypes import DataType
-from dml_conformance.spec.descriptor import OperatorDesc, slots, with_tensors
+from dml_conformance.spec.descriptor import OperatorDesc, descriptor_classes, inputs, slots, with_tensors
 from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.spec.registry import spec_of
 from dml_conformance.spec.tensor import TensorDesc
+from dml_conformance.strategies.cases import patterns
 
 torch = pytest.importorskip("torch")
 
@@ -283,6 +287,101 @@ def test_large_tensors_come_to_the_bytes_of_eager_torch(name: str) -> None:
     assert work is not None
     work()
     assert torch.equal(target, operator.run(desc, sources)["output_tensor"])
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+CONVOLUTION, ATTENTION = (descriptor_classes()[name] for name in ("CONVOLUTION", "MULTIHEAD_ATTENTION"))
+SHARING_HEADS = descriptor_classes()["MULTIHEAD_ATTENTION1"]
+
+
+def convolution(
+    sizes: tuple[int, ...],
+    filters: tuple[int, ...],
+    counts: tuple[int, ...],
+    steps: tuple[int, int] = (1, 1),
+    gaps: tuple[int, int] = (1, 1),
+    before: tuple[int, int] = (0, 0),
+    behind: tuple[int, int] = (0, 0),
+    *,
+    bias: bool = False,
+    mode: int = 1,
+) -> OperatorDesc:
+    image, weights, target = (
+        TensorDesc.of(DataType.FLOAT16, of) for of in (sizes, filters, (sizes[0], filters[0], *counts))
+    )
+    one = TensorDesc.of(DataType.FLOAT16, (1, filters[0], 1, 1)) if bias else None
+    return CONVOLUTION(image, weights, one, target, mode, 0, steps, gaps, before, behind, (0, 0), 1, None)
+
+
+def attention(batch: int, heads: int, groups: int, queries: int, keys: int, size: int, width: int) -> OperatorDesc:
+    q, k, v, target = (
+        TensorDesc.of(DataType.FLOAT16, (batch, length, row))
+        for length, row in (
+            (queries, heads * size),
+            (keys, groups * size),
+            (keys, groups * width),
+            (queries, heads * width),
+        )
+    )
+    scale = size**-0.5
+    if heads == groups:
+        return ATTENTION(q, k, v, *(None,) * 8, target, None, None, scale, -10000.0, heads, 0)
+    return SHARING_HEADS(q, k, v, *(None,) * 9, target, None, None, scale, -10000.0, heads, groups, 0)
+
+
+PRODUCTS = {
+    "windows": convolution((2, 40, 9, 7), (37, 40, 3, 2), (8, 6), before=(1, 0), bias=True),
+    "windows that lie apart": convolution((1, 33, 11, 12), (32, 33, 2, 3), (5, 4), (2, 2), (2, 3), (1, 0), (0, 1)),
+    "windows beside the image": convolution((1, 32, 2, 2), (130, 32, 2, 2), (7, 5), before=(3, 1), behind=(3, 3)),
+    "turned windows": convolution((1, 70, 4, 5), (48, 70, 3, 3), (2, 3), mode=0),
+    "single pixels": convolution((3, 64, 5, 5), (64, 64, 1, 1), (5, 5), bias=True),
+    "attention": attention(2, 3, 3, 130, 70, 16, 32),
+    "attention of one key": attention(1, 2, 2, 5, 1, 32, 16),
+    "heads that share keys": attention(1, 4, 2, 9, 65, 64, 64),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # the interpreter's NumPy tells of infinities
+@pytest.mark.parametrize("tolerance", TOLERANCES.values(), ids=TOLERANCES)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_right_of_whatever_is_multiplied(pair: Pair, name: str, tolerance: Tolerance) -> None:
+    desc, judge = PRODUCTS[name], Judge(pair.kernels, "", tolerance=tolerance, repeat=64 if HAS_CUDA else 2)
+    domains = {slot.key: patterns(spec_of(desc), slot.field) for slot in inputs(desc)}
+    for pattern in max(domains.values(), key=len):
+        few = len(pair.launched)
+        data = {key: Recipe(pattern, seed) for seed, key in enumerate(domains)}
+        record = judge.record(Case.of(desc, HIGHEST, data, rule=f"{desc.operator}.values"), Phase.SWEEP)
+        assert record.verdict is Verdict.PASS, (pattern, record.reason, record.differences)
+        assert {plan.kernel for plan in pair.launched[few:]} in ({"turn", "convolve"}, {"attend"})
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_scores_that_are_all_negatively_infinite_leave_later_ones_what_they_are(pair: Pair) -> None:
+    desc = attention(1, 1, 1, 3, 130, 16, 16)
+    device = pair.kernels.device
+    sources = {slot.key: torch.ones(slot.tensor.sizes, dtype=torch.float16, device=device) for slot in inputs(desc)}
+    sources["key_tensor"][:, :100] = -torch.inf
+    sources["value_tensor"][:, 115:] = 3.0
+    target = torch.zeros(desc.output_tensor.sizes, dtype=torch.float16, device=device)
+    pair.kernels.execute_on_device(desc, sources, {"output_tensor": target})
+    assert torch.equal(target, torch.full_like(target, 2.0))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"direction": 1},
+        {"group_count": 2, "filter_tensor": TensorDesc.of(DataType.FLOAT16, (64, 32, 1, 1))},
+        {"fused_activation": descriptor_classes()["ACTIVATION_RELU"](None, None)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_no_product_is_planned_for_eager_torch_does(pair: Pair, change: dict[str, Any]) -> None:
+    desc = msgspec.structs.replace(PRODUCTS["single pixels"], **change)
+    data = {slot.key: Recipe("factors", seed) for seed, slot in enumerate(inputs(desc))}
+    record = Judge(pair.kernels, "").record(Case.of(desc, HIGHEST, data, rule="CONVOLUTION.values"), Phase.SWEEP)
+    assert (record.verdict, pair.launched) == (Verdict.PASS, []), record.reason
 
 
 # --- which way is taken -----------------------------------------------------------------------------------------------

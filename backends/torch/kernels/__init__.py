@@ -1,7 +1,7 @@
 """Kernels of this backend's own for CUDA, in Triton as PyTorch ships it.
 
-`plans` says which kernel does an operator's work, `moves` has the kernels. They move bits: there are as many kinds of
-elements as there are sizes, 1, 2, 4 and 8 bytes, and what lies together moves in words of up to 16.
+`plans` says which kernel does an operator's work. Those of `moves` move bits: there are as many kinds of elements as
+there are sizes, 1, 2, 4 and 8 bytes, and what lies together moves in words of up to 16. Those of `products` compute.
 
 Without a GPU the kernels run in Triton's interpreter, on the CPU, if TRITON_INTERPRET is 1.
 """
@@ -49,17 +49,19 @@ def launch(plan: Plan) -> Work:
     Raises:
         ImportError: there is no Triton.
     """
-    kernel = getattr(importlib.import_module("dml_conformance.backends.torch.kernels.moves"), plan.kernel)[
-        (plan.programs,)
-    ]
-    source, *indices, target = plan.tensors
+    module = importlib.import_module(f"dml_conformance.backends.torch.kernels.{plan.module}")
+    kernel = getattr(module, plan.kernel)[(plan.programs,)]
+    before = None if plan.before is None else launch(plan.before)
+    source, *others, target = plan.tensors
     # Triton launches on the current device, whatever device the tensors are on.
     device = torch.cuda.device(target.device) if target.is_cuda else nullcontext()
 
     def run() -> None:
+        if before is not None:
+            before()
         with device:
             kernel(
-                *(source, *(tensor.contiguous() for tensor in indices), target, *plan.numbers),
+                *(source, *(tensor.contiguous() for tensor in others), target, *plan.numbers),
                 **plan.constants,
                 num_warps=plan.warps,
             )

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.kernels.layout import (
@@ -25,7 +27,15 @@ from dml_conformance.backends.torch.kernels.layout import (
     words,
 )
 from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
-from dml_conformance.spec.structures import Gather, GatherElements, GatherNd, Tile
+from dml_conformance.spec.field_kinds import enumeration
+from dml_conformance.spec.structures import (
+    DML_CONVOLUTION_OPERATOR_DESC,
+    Attention,
+    Gather,
+    GatherElements,
+    GatherNd,
+    Tile,
+)
 
 MOST = 2**31 - 1  # programs, and places along whatever a kernel counts in 32 bits
 MOST_COORDINATES = 4
@@ -34,26 +44,34 @@ MOST_SHARED = 64 * 2**10  # bytes; three programs of this size run at a time on 
 SHORT_ROW = 1024  # elements; so few stay in the cache without being put into shared memory
 BUSY = 512  # programs, about what an H100 runs at a time
 LINE = 64  # bytes, of which a block of columns has as many: two sectors, what a miss in the cache fetches
+LEAST_CHANNELS = 32  # of a convolution; fewer leave a kernel's blocks empty, and their columns are small
+HEAD_SIZES = (16, 32, 64, 128)  # of attention, that blocks have
+PRODUCTS_SHARED = 160 * 2**10  # bytes of shared memory that a program of `products` may need
+MODE, DIRECTION = enumeration("DML_CONVOLUTION_MODE"), enumeration("DML_CONVOLUTION_DIRECTION")
 
 
 class Plan(NamedTuple):
     """A kernel's launch.
 
     Attributes:
-        kernel: its name in `moves`.
+        kernel: its name.
         programs: how many of them.
-        tensors: source, indices if there are any, target.
+        tensors: source, others that are packed before each launch if there are any, target.
         numbers: the kernel's other arguments, in its order.
         constants: by name.
         warps: of a program, each of 32 threads.
+        module: that has the kernel.
+        before: what is launched before it each time; None for nothing.
     """
 
     kernel: str
     programs: int
     tensors: tuple[Tensor, ...]
-    numbers: tuple[int, ...]
+    numbers: tuple[float, ...]
     constants: Mapping[str, int]
     warps: int
+    module: str = "moves"
+    before: Plan | None = None
 
 
 class RepeatedDimension(NamedTuple):
@@ -156,6 +174,89 @@ def tile(desc: Tile, source: Tensor, target: Tensor) -> Plan | None:
     }
     tensors = (pointer(source, unit), pointer(target, unit))
     return Plan("tile", programs, tensors, numbers, constants, 4 if unit < 4 else 8)
+
+
+def convolution(
+    desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tensor, *bias_and_target: Tensor
+) -> Plan | None:
+    """CONVOLUTION: forward, of images of FLOAT16 whose channels are first turned to lie last."""
+    *bias, target = bias_and_target
+    is_plain = desc.direction != DIRECTION.BACKWARD and desc.group_count == 1 and not any(desc.output_padding)
+    if source.dim() != 4 or not is_plain or desc.fused_activation is not None or not _multiplies(source):
+        return None
+    (batch, channels, height, width), (made, _, *taps) = source.shape, filters.shape
+    steps = source.stride()
+    pixels = batch * target.shape[2] * target.shape[3]
+    if min(channels, made) < LEAST_CHANNELS or packed(source.shape[2:], steps[2:]) is None:
+        return None
+    if max(pixels, source.numel() // batch, filters.numel()) > MOST:
+        return None
+    image = source.new_empty(batch, height, width, channels)
+    block = 64
+    turned = Plan(
+        "turn",
+        batch * math.ceil(channels / block) * math.ceil(height * width / block),
+        (source, image),
+        (channels, height * width, steps[0], steps[1]),
+        {"ROWS": block, "COLUMNS": block},
+        4,
+        "products",
+    )
+    blocks = {"PIXELS": 128, "MADE": 256 if made > 128 else 128, "CHANNELS": 64}
+    weights = filters.permute(2, 3, 1, 0)
+    return Plan(
+        "convolve",
+        math.ceil(pixels / blocks["PIXELS"]) * math.ceil(made / blocks["MADE"]),
+        (image, weights, *(bias or [weights]), target.view(source.dtype)),
+        (
+            *(channels, made, pixels, target.shape[2] * target.shape[3], target.shape[3], height, width),
+            *(taps[0] * taps[1], taps[1], *desc.strides, *desc.start_padding, *desc.dilations),
+        ),
+        {"BIAS": len(bias), "FLIPPED": int(desc.mode == MODE.CONVOLUTION), "GROUP": 8, **blocks},
+        8 if made > 128 else 4,
+        "products",
+        turned,
+    )
+
+
+def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
+    """MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1: of queries, keys and values of FLOAT16 that nothing is added to."""
+    if len(tensors) != 4 or desc.query_tensor is None or desc.key_tensor is None or desc.value_tensor is None:
+        return None
+    query, key, value, target = tensors
+    if hasattr(desc, "head_count"):
+        heads = groups = desc.head_count
+    else:
+        heads, groups = desc.query_head_count, desc.key_value_head_count
+    (batch, queries, row), keys = query.shape[-3:], key.shape[-2]
+    if min(heads, groups) < 1 or heads % groups or query.stride(-1) != 1 or not _multiplies(query):
+        return None
+    size, width = row // heads, value.shape[-1] // groups
+    if not {size, width} <= set(HEAD_SIZES):
+        return None
+    if max(part.numel() // batch for part in tensors) > MOST:
+        return None
+    block = 128
+    return Plan(
+        "attend",
+        math.ceil(queries / block) * batch * heads,
+        (query, key, value, target.view(query.dtype)),
+        (desc.scale, queries, keys, heads, groups, query.stride(-3), query.stride(-2)),
+        {"SIZE": size, "WIDTH": width, "QUERIES": block, "KEYS": 64},
+        8,
+        "products",
+    )
+
+
+def _multiplies(tensor: Tensor) -> bool:
+    """Whether the kernels of `products` take a tensor: of FLOAT16, as eager torch is faster with FLOAT32."""
+    return tensor.dtype is torch.float16 and (not tensor.is_cuda or _shared_memory(tensor.device) >= PRODUCTS_SHARED)
+
+
+@cache
+def _shared_memory(device: torch.device) -> int:
+    """Bytes that a program may have on a device; 0 where torch does not tell."""
+    return int(getattr(torch.cuda.get_device_properties(device), "shared_memory_per_block_optin", 0))
 
 
 def repeated(sizes: Sequence[int], steps: Sequence[int], repeats: Sequence[int]) -> list[RepeatedDimension]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._products import factor, product
 from dml_conformance.spec.field_kinds import enumeration
@@ -138,5 +139,6 @@ OPERATORS = dict.fromkeys(
         agree=((*_FLOATS, "output_tensor", *_PRESENT),),
         numbers=frozenset((*_FLOATS, "mask_tensor")),
         ranks=((*_SINGLE, "output_tensor"),),
+        plan=plans.attention,
     ),
 )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._products import factor, product
@@ -150,6 +151,7 @@ OPERATORS = {
         agree=((*INPUTS, "output_tensor"),),
         numbers=frozenset(INPUTS),
         fault=fusion_fault,
+        plan=plans.convolution,
     ),
     "CONVOLUTION_INTEGER": TorchOperator(
         convolution_integer,
