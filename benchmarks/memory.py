@@ -4,9 +4,9 @@
     python benchmarks/memory.py --failing 0.2              # one in five fails
     python benchmarks/memory.py --report results.sqlite    # the page of stored results
 
-The records are made up, and differ in their digests and, where they fail, in their values; making them takes most of
-the time. They come as worker processes write them down. The figure is the most that the process had at a time, as the
-system counts it (VmHWM), interpreter and libraries included; what workers take is not in it.
+The records are made up, and differ in where their cases are bound and, where they fail, in their values; making them
+takes most of the time. They come as worker processes write them down. The figure is the most that the process had at a
+time, as the system counts it (VmHWM), interpreter and libraries included; what workers take is not in it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import struct
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
+TESTS = Path(__file__).resolve().parents[1] / "tests" / "support"
 if str(TESTS) not in sys.path:  # where records are made up
     sys.path.append(str(TESTS))
 
@@ -39,7 +38,7 @@ from dml_conformance.reports.page.html import report_html  # noqa: E402
 from dml_conformance.reports.page.report import CampaignReport  # noqa: E402
 from dml_conformance.reports.store.results import Store  # noqa: E402
 
-DISTINCT = 8000  # records, before their digests and values are changed
+DISTINCT = 8000  # records, before where they are bound and their values are changed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,8 +94,7 @@ def encoded_stream(count: int, share: float) -> Iterator[EncodedRecord]:
         differences = tuple(_differences(rng.randbytes(8 * RECORDED))) if fails else ()
         yield encode_record(
             msgspec.structs.replace(
-                record,
-                case=sha256(f"{i} {record.case}".encode()).hexdigest(),
+                report_data.another(record, i),
                 differences=differences,
                 difference_count=len(differences),
             )

@@ -46,7 +46,7 @@ PAIR = (EXP, SIN)
 
 def arithmetic(operator: str = EXP, data_type: str = "FLOAT32", errors: Errors | None = ONE, number: int = 0) -> Record:
     about = {"operator": operator, "rule": f"{operator}.values", "data_type": data_type}
-    return plain(case=f"{number:064x}", seconds=1e-4, errors=errors, **about)
+    return plain(number=number, seconds=1e-4, errors=errors, **about)
 
 
 SOME = (

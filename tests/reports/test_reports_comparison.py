@@ -14,7 +14,7 @@ import report_data
 from commands import invoke
 from html_page import Page
 from msgspec.structs import replace
-from report_data import plain, righted
+from report_data import another, plain, righted
 
 from dml_conformance.reports.model.records import (
     NOT_CONFORMANT,
@@ -192,7 +192,7 @@ def test_a_witness_tells_what_every_campaign_made_of_it(pair: CampaignReport, pa
 
 
 def test_a_case_that_a_campaign_does_not_have_is_said_to_be_missing() -> None:
-    failing = plain(Verdict.FAIL, rule="GATHER.axis-range", expected="REJECT", case="1" * 64)
+    failing = plain(Verdict.FAIL, rule="GATHER.axis-range", expected="REJECT", number=1)
     found = compared(("good", [plain()]), ("bad", [failing]))
     (witness,) = group(found, "GATHER.axis-range").cases
     assert texts(witness.answers) == ["not in this campaign", "accepted, wrong"]
@@ -200,20 +200,20 @@ def test_a_case_that_a_campaign_does_not_have_is_said_to_be_missing() -> None:
 
 def test_one_case_that_fails_in_two_campaigns_is_shown_once() -> None:
     failing = plain(Verdict.FAIL, rule="GATHER.axis-range", expected="REJECT")
-    crashing = replace(failing, verdict=Verdict.CRASH, answered="", case="2" * 64)
+    crashing = replace(another(failing, 2), verdict=Verdict.CRASH, answered="")
     found = compared(("a", [failing]), ("b", [failing, crashing]))
     shown = row(found.decisions(), "GATHER.axis-range")
     groups = {group.kind: group for _, of in found.differences() for group in of}
-    assert [(case.record.case[0], case.owners) for case in groups["decision"].cases] == [("0", ["a", "b"])]
-    assert [(case.record.case[0], case.owners) for case in groups["crash"].cases] == [("2", ["b"])]
+    assert [(case.record, case.owners) for case in groups["decision"].cases] == [(failing, ["a", "b"])]
+    assert [(case.record, case.owners) for case in groups["crash"].cases] == [(crashing, ["b"])]
     assert [count.label for count in groups["decision"].counts] == ["a", "b"]
     assert texts(shown.cells) == ["1 accepted", "1 accepted, 1 crashed"]
     assert shown.weight == 3
 
 
 def test_decisions_on_valid_descriptors_are_compared_whether_executed_or_not() -> None:
-    wrong_value = plain(Verdict.FAIL, case="1" * 64)
-    executing = [plain(), wrong_value, plain(Verdict.NOT_SUPPORTED, case="2" * 64)]
+    wrong_value = plain(Verdict.FAIL, number=1)
+    executing = [plain(), wrong_value, plain(Verdict.NOT_SUPPORTED, number=2)]
     deciding = [replace(record, verdict=Verdict.PASS, rule="") for record in executing]
     refusing = [plain(Verdict.FAIL, answered="reject"), *deciding[1:]]
     found = compared(("executing", executing), ("deciding", deciding), ("refusing", refusing))
@@ -264,7 +264,7 @@ def test_outputs_that_differ_are_counted_and_shown(pair: CampaignReport, text: s
 
 def test_crashes_before_and_after_the_decision_are_kept_apart() -> None:
     early = plain(Verdict.CRASH, answered="")
-    late = plain(Verdict.CRASH, answered="accept", case="1" * 64)
+    late = plain(Verdict.CRASH, answered="accept", number=1)
     found = compared(("a", [early, early, late]))
     (decided,) = found.decisions()
     (executed,) = found.outputs()
@@ -308,9 +308,9 @@ def opened(answered: str, verdict: Verdict = Verdict.OBSERVED, reason: str = "")
 def test_disagreement_on_what_is_open_is_marked() -> None:
     agreed = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED", answered="reject")
     found = compared(
-        ("a", [opened("accept", reason="accepted"), replace(agreed, case="1" * 64)]),
-        ("b", [opened("reject", reason="rejected: no such shape"), replace(agreed, case="1" * 64)]),
-        ("c", [opened("", Verdict.CRASH), replace(agreed, case="1" * 64)]),
+        ("a", [opened("accept", reason="accepted"), another(agreed, 1)]),
+        ("b", [opened("reject", reason="rejected: no such shape"), another(agreed, 1)]),
+        ("c", [opened("", Verdict.CRASH), another(agreed, 1)]),
     )
     first, second = found.unspecified()
     assert (first.rule.id, first.is_split) == ("GATHER.leading-index-sizes", True)
@@ -326,8 +326,8 @@ def test_disagreement_on_what_is_open_is_marked() -> None:
 
 def test_the_case_shown_for_what_is_open_is_one_on_which_campaigns_disagree() -> None:
     agreed = plain(Verdict.OBSERVED, rule="TENSOR.output-overlap", expected="UNSPECIFIED", answered="reject")
-    disputed = replace(agreed, case="1" * 64, operator="TILE")
-    later = replace(agreed, case="2" * 64, operator="GATHER_ND")
+    disputed = replace(another(agreed, 1), operator="TILE")
+    later = replace(another(agreed, 2), operator="GATHER_ND")
     found = compared(
         ("a", [agreed, disputed, later]),
         ("b", [agreed, replace(disputed, answered="accept"), later]),
@@ -339,7 +339,7 @@ def test_the_case_shown_for_what_is_open_is_one_on_which_campaigns_disagree() ->
 
 def test_what_one_reading_judges_is_not_said_to_be_open() -> None:
     judged = replace(opened("reject", Verdict.PASS), expected="REJECT")
-    campaigns = ([opened("accept"), plain(case="1" * 64)], {}), ([judged], {"spec": "observed"}), ([plain()], {})
+    campaigns = ([opened("accept"), plain(number=1)], {}), ([judged], {"spec": "observed"}), ([plain()], {})
     (shown,) = of_stores(*campaigns).unspecified()
     assert texts(shown.cells) == ["1 accepted", "1 rejected", "no case"]
     assert [cell.symbol for cell in shown.cells] == ["○", "✓", ""]
@@ -399,7 +399,7 @@ def by_size(timing: Timing) -> tuple[int, int]:
 def test_groups_and_rows_are_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html_module, "MAX_GROUPS", 3)
     monkeypatch.setattr(html_module, "MAX_ROWS", 5)
-    failing = [plain(Verdict.FAIL, rule=f"GATHER.rule-{i}", expected="REJECT", case=f"{i}" * 64) for i in range(8)]
+    failing = [plain(Verdict.FAIL, rule=f"GATHER.rule-{i}", expected="REJECT", number=i) for i in range(8)]
     page = Page(report_html(compared(("a", failing), ("b", failing))))
     assert len(page.all("article")) == 3
     assert "5 more rules in the reports" in page.text()
@@ -429,26 +429,26 @@ def test_what_differs_most_is_named_first_and_leads_to_its_cases(page: Page, pai
 # Since a baseline.
 
 
-def judged(digit: str, verdict: Verdict, **changes: object) -> Record:
+def judged(number: int, verdict: Verdict, **changes: object) -> Record:
     answered = "reject" if verdict is Verdict.FAIL else "accept"
-    return plain(verdict, case=digit * 64, answered=answered, **changes)
+    return plain(verdict, number, answered=answered, **changes)
 
 
 BEFORE = (
-    judged("1", Verdict.PASS),
-    judged("2", Verdict.FAIL),
-    judged("3", Verdict.FAIL),
-    judged("4", Verdict.FAIL),
-    judged("5", Verdict.CRASH),
-    judged("7", Verdict.PASS),
+    judged(1, Verdict.PASS),
+    judged(2, Verdict.FAIL),
+    judged(3, Verdict.FAIL),
+    judged(4, Verdict.FAIL),
+    judged(5, Verdict.CRASH),
+    judged(7, Verdict.PASS),
 )
 AFTER = (
-    judged("1", Verdict.FAIL),
-    judged("2", Verdict.PASS),
-    judged("3", Verdict.NOT_SUPPORTED),
-    judged("5", Verdict.FAIL),
-    judged("6", Verdict.TIMEOUT, operator="TILE", rule="TILE.values"),
-    judged("7", Verdict.PASS),
+    judged(1, Verdict.FAIL),
+    judged(2, Verdict.PASS),
+    judged(3, Verdict.NOT_SUPPORTED),
+    judged(5, Verdict.FAIL),
+    judged(6, Verdict.TIMEOUT, operator="TILE", rule="TILE.values"),
+    judged(7, Verdict.PASS),
 )
 
 
@@ -464,13 +464,16 @@ def since(before: Iterable[Record], after: Iterable[Record], names: tuple[str, s
 def test_what_changed_since_the_baseline_is_told_case_by_case() -> None:
     found = since(BEFORE, AFTER)
     assert found.labels == ["new", "old, baseline"]
-    told = [(row.kind, row.operator, row.first.case[0], row.first.before, row.first.after) for row in found.changes()]
+    numbers = {plain(number=number).case: number for number in range(8)}
+    told = [
+        (row.kind, row.operator, numbers[row.first.case], row.first.before, row.first.after) for row in found.changes()
+    ]
     assert told == [
-        ("regression", "GATHER", "1", "pass", "fail"),
-        ("new difference", "TILE", "6", "", "timeout"),
-        ("no longer judged", "GATHER", "3", "fail", "not-supported"),
-        ("no longer tried", "GATHER", "4", "fail", ""),
-        ("repair", "GATHER", "2", "fail", "pass"),
+        ("regression", "GATHER", 1, "pass", "fail"),
+        ("new difference", "TILE", 6, "", "timeout"),
+        ("no longer judged", "GATHER", 3, "fail", "not-supported"),
+        ("no longer tried", "GATHER", 4, "fail", ""),
+        ("repair", "GATHER", 2, "fail", "pass"),
     ]
     assert {change: count for change, count, _ in found.change_counts()} == dict.fromkeys(ChangeKind, 1)
     assert found.headline().endswith("since the baseline 2 more cases differ, 1 repaired.")
@@ -492,8 +495,8 @@ def test_a_change_is_shown_first_and_leads_to_its_cases() -> None:
 
 
 def test_a_case_that_came_up_twice_counts_once_with_its_worse_verdict() -> None:
-    before = (judged("1", Verdict.PASS), judged("1", Verdict.PASS, phase=Phase.SWEEP))
-    after = (judged("1", Verdict.FAIL), judged("1", Verdict.PASS, phase=Phase.SWEEP))
+    before = (judged(1, Verdict.PASS), judged(1, Verdict.PASS, phase=Phase.SWEEP))
+    after = (judged(1, Verdict.FAIL), judged(1, Verdict.PASS, phase=Phase.SWEEP))
     assert [(row.kind, row.count) for row in since(before, after).changes()] == [("regression", 1)]
     back = since(after, before).changes()
     assert [(row.kind, row.count) for row in back] == [("repair", 1)]
@@ -507,7 +510,7 @@ def test_nothing_changed_is_said() -> None:
 
 
 def test_a_store_knows_what_became_of_a_case() -> None:
-    records = [plain(Verdict.FAIL, case=f"{i}" * 64, answered="reject") for i in range(5)]
+    records = [plain(Verdict.FAIL, number=i, answered="reject") for i in range(5)]
     records[3] = replace(records[3], verdict=Verdict.CRASH, answered="")
     with Store(report_data.stored(records)) as store:
         found = store.answers([record.case for record in records[1:]] + ["f" * 64])

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import report_data
 from html_page import Page
-from report_data import plain, righted
+from report_data import of_case, plain, righted
 
 from dml_conformance.reports.model import templating
 from dml_conformance.reports.model.grouping import family_name, grouped
@@ -159,7 +159,7 @@ def hostile(record: Record) -> Record:
         next(r.differences[0] for r in report_data.some_faulty() if r.differences), expected=SCRIPT, actual=SCRIPT
     )
     return msgspec.structs.replace(
-        record,
+        of_case(record, {"type": SCRIPT, "desc": {SCRIPT: SCRIPT}, "data": [SCRIPT]}),
         rule=f'"{SCRIPT}',
         answered=SCRIPT,
         reason=f'" onload="x {SCRIPT}\x00\u202e\u2066',
@@ -168,7 +168,6 @@ def hostile(record: Record) -> Record:
         layout=SCRIPT,
         pattern=SCRIPT,
         reproduce=f"'{SCRIPT}x\x07y",
-        case_json={"type": SCRIPT, "desc": {SCRIPT: SCRIPT}, "data": [SCRIPT]},
         differences=(difference,),
         difference_count=1,
     )

@@ -28,7 +28,7 @@ from dml_conformance.reports.store.results import Store, StoreError, StoreWriter
 from dml_conformance.reports.views.certificate import Certificate
 from dml_conformance.reports.views.markdown import markdown
 
-CASES = [f"{number:064x}" for number in range(4)]
+CASES = [plain(number=number).case for number in range(4)]
 NODES = [("conv1",), ("layer1.0.relu", "layer1.1.relu", "layer1.2.relu"), ("fc",)]
 NAME = "resnet50-fp32-b1"
 
@@ -36,7 +36,7 @@ NAME = "resnet50-fp32-b1"
 def layer(number: int, verdict: Verdict = Verdict.PASS, used: float = 0.25) -> Record:
     reason = "" if verdict is Verdict.PASS else "1 element of 8 differs"
     errors = Errors(0.5, ((-4, 8),), used=used)
-    return plain(verdict, case=CASES[number], phase=Phase.NETWORKS, reason=reason, errors=errors)
+    return plain(verdict, number, phase=Phase.NETWORKS, reason=reason, errors=errors)
 
 
 def network(*unmapped: UnmappedNode) -> Network:
@@ -102,7 +102,7 @@ def test_a_network_is_wrong_where_a_layer_is_whatever_else_is_missing(verdict: V
 
 
 def test_a_network_is_incomplete_without_a_judged_layer_or_with_a_node_that_is_none() -> None:
-    declined = plain(Verdict.NOT_SUPPORTED, case=CASES[2], phase=Phase.NETWORKS)
+    declined = plain(Verdict.NOT_SUPPORTED, 2, phase=Phase.NETWORKS)
     unmapped = UnmappedNode("nms", "NonMaxSuppression", "no operator of DirectML is like it")
     for summary in (
         summary_of(layer(0), layer(1)),

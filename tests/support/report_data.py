@@ -40,7 +40,7 @@ from dml_conformance.reports.page.report import CampaignReport
 from dml_conformance.reports.store.authentication import ContentDigest, own_key, put_mac
 from dml_conformance.reports.store.results import Store, StoreWriter
 from dml_conformance.reports.views.console import print_summary
-from dml_conformance.spec.case import Case
+from dml_conformance.spec.case import Case, digest_of
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.rules import Category
@@ -150,10 +150,22 @@ def righted(record: Record) -> Record:
     return msgspec.structs.replace(record, verdict=Verdict.PASS, **changes)
 
 
-def plain(verdict: Verdict = Verdict.PASS, **changes: Any) -> Record:
-    """One record with nothing in it that matters but what is said."""
-    base = Record("0" * 64, "GATHER", "3_0", Phase.SWEEP, "GATHER.values", verdict, "ACCEPT", "accept")
-    return msgspec.structs.replace(base, **changes)
+def plain(verdict: Verdict = Verdict.PASS, number: int = 0, **changes: Any) -> Record:
+    """One record with nothing in it that matters but what is said, of another case for each number."""
+    base = Record("", "GATHER", "3_0", Phase.SWEEP, "GATHER.values", verdict, "ACCEPT", "accept")
+    content = {"type": "GATHER", "desc": {}, "level": "3_0", "data": None} | changes.pop("case_json", {})
+    return msgspec.structs.replace(another(of_case(base, content), number), **changes)
+
+
+def of_case(record: Record, changes: dict[str, Any]) -> Record:
+    """The record of a case in which something is changed, with its digest."""
+    content = record.case_json | changes
+    return msgspec.structs.replace(record, case=digest_of(content), case_json=content)
+
+
+def another(record: Record, number: int) -> Record:
+    """The record of the same case bound elsewhere, which is another one for each number; of 0 the same."""
+    return of_case(record, {"placement": {"offsets": [16 * number]}}) if number else record
 
 
 def throughputs() -> tuple[Throughput, ...]:
