@@ -79,7 +79,8 @@ class Placement(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
 
     @classmethod
     def drawn(cls, digest: str) -> Placement:
-        """The placement of a case that names none, from its digest: the same on every machine."""
+        """The placement of a case that names none, from its digest: the same on every machine, and in every release, as
+        the digest of a stored case depends on it."""
         draws = bytes.fromhex(digest)
         offset = _OFFSETS[draws[0] % len(_OFFSETS)]
         others = [_OFFSETS[draw % len(_OFFSETS)] for draw in draws[1:3]] if draws[3] % 4 == 0 else ()

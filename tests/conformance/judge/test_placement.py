@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from five_operators import TileDesc
-from msgspec import convert
+from msgspec import convert, json
 from msgspec.structs import replace
 from strength.mutants import MUTANTS
 from strength.mutants.bindings import WAYS
@@ -46,6 +47,13 @@ WORDS = {
     "WithTheOutputFirst": (EVERYTHING, "where the output lies before the input"),
     "BoundWithMore": (EVERYTHING, "where more is bound than is needed"),
 }
+
+
+def test_what_is_drawn_from_a_digest_stays_the_same() -> None:
+    """Results files have what was drawn, and are read as if it were drawn anew. SHA-256 over some hundreds."""
+    drawn = [Placement.drawn(sha256(bytes([number])).hexdigest()) for number in range(256)]
+    found = sha256(json.encode(drawn)).hexdigest()
+    assert found == "11fe45dd85bb4a830299508f32ba605d73d07102b3014073c70dc96abb180512"
 
 
 def test_what_fails_at_every_offset_but_none_is_said_to_need_one() -> None:
