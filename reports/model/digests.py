@@ -18,8 +18,7 @@ class Digests(Consumer):
 
     `results` covers what was tested and how it came out: for each record the line `CASE VERDICT`, where CASE is the
     case's digest. Timing, devices and dates are no part of it, so two runs of the same cases with the same verdicts
-    agree. From a results file: `sqlite3 results.sqlite "SELECT lower(hex(digest)) || ' ' || verdict FROM result ORDER
-    BY id" | sha256sum`.
+    agree. `docs/reference/files.md` tells how it is computed from a results file without the suite.
 
     `content` covers everything: campaign, records, measurements and ending, each as one line of JSON with sorted keys.
     """

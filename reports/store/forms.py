@@ -3,7 +3,8 @@
 Words that repeat (operators, rules, verdicts) stand once in `label`, and everywhere else their numbers; the view
 `result` shows records with the words, for people with an SQL shell. Of version 4 on what records have in common is a
 row of `judgement` and one of `tensors`, and what few of them have one of `remark`. What only single records are asked
-for (case, differences, reproducing line) is JSON in `body`, the bodies of successive records compressed together.
+for (case, differences, reproducing line) is JSON in `body`, the bodies of successive records compressed together. A
+case's digest follows from the case; of version 5 on only its start is stored, by which cases are found.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dml_conformance.reports.model.records import Throughput
 
 MAX_BLOCK_BYTES = 16 << 20  # a block that unpacks to more is not ours
 BLOCK_3 = 128  # records of a block of version 3
+START = 16  # bytes of a digest that a file of version 5 has
 
 # The traits that are text, in the order of the columns: of what was judged, and of its tensors.
 JUDGEMENT = ("operator", "level", "phase", "rule", "verdict", "expected", "answered")
@@ -32,8 +34,8 @@ class Form(NamedTuple):
 
     Attributes:
         schema: SQL of a finished file.
-        records: what has a row for each record, in FROM: its id, digest, numbers of its labels, NULL for what is
-            missing, rank, seconds, difference_count and reason.
+        records: what has a row for each record, in FROM: its id, digest or the start of that, numbers of its labels,
+            NULL for what is missing, rank, seconds, difference_count and reason.
         block: SQL that gives, for the number of a record, the first number of the block that has its body, and that.
         unpack: the JSON of a block; raises ValueError where it is damaged, or more than `MAX_BLOCK_BYTES`.
         timed: the columns of a measurement.
@@ -186,4 +188,8 @@ CREATE TABLE body (
     "SELECT first, bodies FROM body WHERE first <= ? ORDER BY first DESC LIMIT 1",
     _unpacked,
 )
-FORMS = {3: _VERSION_3, 4: _VERSION_4}
+_VERSION_5 = _VERSION_4._replace(
+    schema=_VERSION_4.schema.replace("digest", "digest_start").replace(" = 32)", f" = {START})"),
+    records=_RECORDS.replace("digest", "digest_start AS digest"),
+)
+FORMS = {3: _VERSION_3, 4: _VERSION_4, 5: _VERSION_5}

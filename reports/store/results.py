@@ -50,11 +50,12 @@ from dml_conformance.reports.store.checks import (
     check_throughput,
 )
 from dml_conformance.reports.store.databases import DatabaseReader, UnreadableError, guard
-from dml_conformance.reports.store.forms import FORMS, JUDGEMENT, MAX_BLOCK_BYTES, TENSORS, TRAITS, Form
+from dml_conformance.reports.store.forms import FORMS, JUDGEMENT, MAX_BLOCK_BYTES, START, TENSORS, TRAITS, Form
+from dml_conformance.spec.case import digest_of
 from dml_conformance.spec.errors import BadInputError, BrokenRunError
 
 APPLICATION_ID = 0x444D4C43  # "DMLC", in the file's header
-SCHEMA_VERSION = 4  # of what is written
+SCHEMA_VERSION = 5  # of what is written
 _READABLE = " or ".join(map(str, FORMS))
 PAGE_SIZE = 8192  # bytes
 BLOCK = 4096  # records whose bodies are compressed together, and that are in a transaction, at most
@@ -309,8 +310,9 @@ class StoreWriter(Consumer):
             self._bodies, self._first, self._size = [], self._count, 0
         self._bodies.append(msgspec.Raw(body))
         self._size += len(body) + 1
+        start = bytes.fromhex(record.case)[:START]
         judgement, tensors = self._judgements.of(_judgement_of(record)), self._tensors.of(_tensors_of(record))
-        self._rows.append((self._count, bytes.fromhex(record.case), judgement, tensors, _shortest(record.seconds)))
+        self._rows.append((self._count, start, judgement, tensors, _shortest(record.seconds)))
         if record.difference_count or record.reason:
             self._remarks.append((self._count, record.difference_count, record.reason))
 
@@ -544,8 +546,10 @@ class Store(DatabaseReader):
 
     def records_of_case(self, digest: str) -> Iterator[Record]:
         """The records of every case whose digest begins with these hexadecimal digits, in the order of the stream."""
-        for _, record in self._selected("lower(hex(digest)) LIKE ?", [digest.lower() + "%"]):
-            yield record
+        digest = digest.lower()
+        for _, record in self._selected("lower(hex(digest)) LIKE ?", [digest[: 2 * START] + "%"]):
+            if record.case.startswith(digest):
+                yield record
 
     def ranked(
         self,
@@ -599,9 +603,23 @@ class Store(DatabaseReader):
                 if row[0] - first >= len(bodies):
                     first, bodies = _block(self._connection, self._form, row[0], self.path)
                 check_lengths(f"reason of record {row[0]}", str(row[-1]), LONGEST_REASON)
-                record = _record(row, labels, _BODY_DECODER.decode(bodies[row[0] - first]))
+                body = _BODY_DECODER.decode(bodies[row[0] - first])
+                record = _record(self._digest(row[0], row[1], body.case_json), row, labels, body)
                 check_record(record)
                 yield row[0], record
+
+    def _digest(self, number: int, start: bytes, case: dict[str, Any]) -> str:
+        """The digest of a record's case, whose start, or all of it, stands in its row."""
+        try:
+            digest = digest_of(case)
+        except _DAMAGE as error:
+            raise StoreError(f"{self.path}: damaged: the case of record {number} is none: {error}") from error
+        if bytes.fromhex(digest)[: max(START, len(start))] != start:
+            raise StoreError(
+                f"{self.path}: damaged: the case of record {number}: expected that of digest {start.hex()}, "
+                f"found that of {digest}"
+            )
+        return digest
 
     def _rows(self, condition: str, parameters: list[Any], last: int) -> Iterator[tuple[Any, ...]]:
         """The rows up to the last one; of a run that has not ended a few at once, as its writer waits meanwhile."""
@@ -622,10 +640,12 @@ class Store(DatabaseReader):
         """Verdict and answer of those of these cases (by digest) that were judged; of a repeated one the last."""
         with self._using():
             labels = self._label_texts()
-            self._define("asked", frozenset(bytes.fromhex(case) for case in cases))
-            query = f"SELECT digest, verdict, answered FROM {self._form.records} WHERE asked(digest) ORDER BY id"  # noqa: S608 - our own
+            asked = {bytes.fromhex(case)[:START]: case for case in cases}
+            self._define("asked", asked)
+            columns = f"substr(digest, 1, {START}) AS start, verdict, answered"
+            query = f"SELECT {columns} FROM {self._form.records} WHERE asked(start) ORDER BY id"  # noqa: S608 - our own
             rows = self._connection.execute(query)
-            return {digest.hex(): (Verdict(labels[verdict]), labels[answered]) for digest, verdict, answered in rows}
+            return {asked[start]: (Verdict(labels[verdict]), labels[answered]) for start, verdict, answered in rows}
 
     def throughputs(self) -> tuple[Throughput, ...]:
         """The measurements, in the order of the stream."""
@@ -675,12 +695,12 @@ class Store(DatabaseReader):
             ) from error
 
 
-def _record(row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
-    _, digest, *ids, rank, seconds, difference_count, reason = row
+def _record(digest: str, row: tuple[Any, ...], labels: dict[int, str], body: Body) -> Record:
+    _, _, *ids, rank, seconds, difference_count, reason = row
     traits: dict[str, Any] = dict(zip(TRAITS, (labels[i] for i in ids), strict=True))
     traits["phase"], traits["verdict"] = Phase(traits["phase"]), Verdict(traits["verdict"])
     return Record(
-        digest.hex(),
+        digest,
         **traits,
         rank=rank,
         seconds=seconds,

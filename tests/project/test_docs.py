@@ -28,10 +28,16 @@ from typing import NamedTuple
 
 import click
 import pytest
+import report_data
+from msgspec import to_builtins
 from places import ROOT
 
 from dml_conformance.backends.base import LONGEST_NAME, MOST_NAMES
 from dml_conformance.backends.processes.wire import LONGEST_TEXT
+from dml_conformance.reports.model.digests import Digests
+from dml_conformance.reports.model.records import Verdict
+from dml_conformance.reports.store.results import StoreWriter
+from dml_conformance.spec.case import Placement
 from dml_conformance.spec.field_kinds import EnumKind
 from dml_conformance.spec.levels import HIGHEST, LOWEST
 from dml_conformance.spec.registry import operators
@@ -256,6 +262,27 @@ def test_code_runs(block: Block, request: pytest.FixtureRequest, monkeypatch: py
         if name.startswith("test_"):
             assert callable(value)
             value()
+
+
+def test_the_results_digest_of_any_cases_is_computed_without_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the page's code: of numbers that Python writes otherwise, bound otherwise, timed, with much in any order."""
+    numbers = {"Scale": [1e-5, -1e22, 3.4028235e38, 1e-45, 0.1, -0.0, 2**64 - 1], "Axis": [None, True]}
+    timed = report_data.plain(Verdict.FAIL, case_json={"desc": numbers, "timed": True, "data": {"b": {}, "a": {}}})
+    records = [
+        *(report_data.plain(number=number, case_json={"desc": numbers}) for number in range(9)),
+        *(report_data.another(timed, number) for number in range(9)),
+        report_data.of_case(timed, {"placement": to_builtins(Placement.drawn(timed.case))}),
+        *report_data.some_faulty()[:20],
+    ]
+    report_data.feed(digests := Digests(), records)
+    (folder := tmp_path / "certification").mkdir()
+    report_data.feed(StoreWriter(folder / "results.sqlite"), records)
+    (folder / "certificate.json").write_text(json.dumps({"digests": {"results": digests.results}}))
+    monkeypatch.chdir(tmp_path)
+    (block,) = (b for b in blocks("python") if "import zstandard" in b.text)
+    exec(compile(block.text, str(block), "exec"), {"__name__": "block"})
 
 
 @pytest.mark.slow

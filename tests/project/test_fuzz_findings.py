@@ -204,8 +204,9 @@ def test_no_view_stands_in_for_a_table(results: Path, statements: tuple[str, ...
         "UPDATE record SET seconds = 9e999",
         "UPDATE tensors SET rank = 'x'",
         "INSERT INTO remark VALUES (1, 0.5, '')",
-        "UPDATE record SET digest = 'text'",
-        "UPDATE record SET digest = x'00'",
+        "UPDATE record SET digest_start = 'text'",
+        "UPDATE record SET digest_start = 1",
+        "UPDATE record SET digest_start = substr(digest_start, 1, 8)",
         "UPDATE judgement SET operator = 99",
         "UPDATE record SET tensors = 99",
         "UPDATE label SET text = x'ff' WHERE text = 'GATHER'",
@@ -230,7 +231,7 @@ def test_values_of_another_form_are_refused(results: Path, statement: str) -> No
 
 
 def test_of_results_of_another_form_nothing_is_made(results: Path) -> None:
-    edit(results, "UPDATE record SET digest = 'text'")
+    edit(results, "UPDATE record SET digest_start = 'text'")
     refused("report", results, "-o", results.with_name("out.html"), named="results.sqlite")
     assert not results.with_name("out.html").exists()
 

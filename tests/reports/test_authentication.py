@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import report_data
 from commands import certificate, invoke
-from version_3 import write_version_3
+from earlier_versions import write_version_3
 
 from dml_conformance.reports.output.folder import OutputFolder
 from dml_conformance.reports.output.reports import ReportFolder

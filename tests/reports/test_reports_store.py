@@ -16,18 +16,18 @@ import msgspec
 import pytest
 import report_data
 import zstandard
+from earlier_versions import write_version_3, write_version_4
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from version_3 import write_version_3
 
 from dml_conformance.reports.history.database import HistoryError, HistoryFile
-from dml_conformance.reports.model.digests import Digests
 from dml_conformance.reports.model.records import Record, Throughput, Verdict
 from dml_conformance.reports.model.stream import ALL, StreamError
 from dml_conformance.reports.model.summary import Conformance
 from dml_conformance.reports.store import forms
 from dml_conformance.reports.store import results as store
-from dml_conformance.reports.store.forms import FORMS, MAX_BLOCK_BYTES, TRAITS
+from dml_conformance.reports.store.authentication import Authenticity
+from dml_conformance.reports.store.forms import FORMS, MAX_BLOCK_BYTES, START, TRAITS
 from dml_conformance.reports.store.results import (
     BLOCK,
     NOTHING,
@@ -37,6 +37,7 @@ from dml_conformance.reports.store.results import (
     StoreWriter,
 )
 from dml_conformance.reports.store.resuming import PartialRun, ResumeError, is_begun
+from dml_conformance.spec.case import digest_of
 
 # What becomes of a file: SQL, with parameters or without, or other bytes.
 Change = str | tuple[Any, ...] | Callable[[bytes], bytes]
@@ -66,7 +67,7 @@ def test_what_goes_in_comes_out(results: Path) -> None:
 
 @pytest.mark.parametrize("count", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 77])
 def test_every_number_of_records_fits_the_blocks(count: int) -> None:
-    records = [report_data.plain(case=f"{i:064x}", case_json={"number": i}) for i in range(count)]
+    records = [report_data.plain(number=i) for i in range(count)]
     with Store(report_data.stored(records)) as opened:
         assert list(opened.records()) == records
 
@@ -118,8 +119,8 @@ def test_filters_pick_what_they_say(results: Path, wanted: dict[str, Any]) -> No
 
 def test_the_view_shows_records_in_words(results: Path) -> None:
     record = report_data.some_faulty()[0]
-    (row,) = asked(results, f"SELECT lower(hex(digest)), {', '.join(TRAITS)} FROM result WHERE id = 1")
-    assert row == (record.case, *(str(getattr(record, trait)) for trait in TRAITS))
+    (row,) = asked(results, f"SELECT lower(hex(digest_start)), {', '.join(TRAITS)} FROM result WHERE id = 1")
+    assert row == (record.case[: 2 * START], *(str(getattr(record, trait)) for trait in TRAITS))
 
 
 def test_a_finished_run_is_one_file_without_marks(results: Path) -> None:
@@ -163,10 +164,11 @@ def test_who_reads_a_running_store_does_not_keep_its_writer_waiting(
             reading = Store(tmp_path / "results.sqlite")
             records = reading.records()
             first = next(records)
-        writer.record(report_data.plain(case=f"{i:064x}", rule=f"GATHER.rule-{i // BLOCK}"))
+        writer.record(report_data.plain(number=i, rule=f"GATHER.rule-{i // BLOCK}"))
     writer.close()
     with reading:
-        assert [record.case for record in (first, *records)] == [f"{i:064x}" for i in range(2 * BLOCK)]
+        read = [record.case for record in (first, *records)]
+    assert read == [report_data.plain(number=i).case for i in range(2 * BLOCK)]
     assert asked(tmp_path / "results.sqlite", "SELECT count(*) FROM record") == [(3 * BLOCK,)]
 
 
@@ -174,7 +176,7 @@ def test_a_run_that_was_cut_off_keeps_its_blocks_and_says_so(tmp_path: Path) -> 
     writer = StoreWriter(tmp_path / "results.sqlite")
     writer.start(report_data.campaign())
     for i in range(BLOCK + 10):
-        writer.record(report_data.plain(case=f"{i:064x}"))
+        writer.record(report_data.plain(number=i))
     writer.close()  # as when the process is killed: no `finish`
     with Store(tmp_path / "results.sqlite") as opened:
         assert opened.ending is None
@@ -190,11 +192,14 @@ def test_bodies_are_compressed(results: Path) -> None:
     assert stored < plain / 6
 
 
-def test_the_results_digest_can_be_had_with_sql_alone(results: Path) -> None:
-    digests = Digests()
-    report_data.feed(digests, report_data.some_faulty())
-    rows = asked(results, "SELECT lower(hex(digest)) || ' ' || verdict FROM result ORDER BY id")
-    assert hashlib.sha256("".join(f"{line}\n" for (line,) in rows).encode()).hexdigest() == digests.results
+def test_a_case_is_found_by_as_much_of_its_digest_as_is_known(results: Path) -> None:
+    record = report_data.some_faulty()[700]
+    other = record.case[:-1] + ("1" if record.case[-1] == "0" else "0")
+    with Store(results) as opened:
+        for digits in (12, 2 * START, 2 * START + 1, 64):
+            assert list(opened.records_of_case(record.case[:digits].upper())) == [record]
+        assert list(opened.records_of_case(other)) == []
+        assert opened.answers([record.case]) == {record.case: (record.verdict, record.answered)}
 
 
 def test_a_file_that_is_there_or_cannot_be_written_is_named(results: Path, tmp_path: Path) -> None:
@@ -235,9 +240,16 @@ def of_length(share: float) -> Change:
     return lambda content: content[: int(len(content) * share)]
 
 
+def bodies(case: dict[str, Any]) -> bytes:
+    """A block in which every record has this case."""
+    return zstandard.compress(msgspec.json.encode([(case, (), "")] * BLOCK))
+
+
 NEW_BODIES = "UPDATE body SET bodies = ? WHERE first = 1"
+CASE = {"type": "x", "desc": {}, "level": "3_0", "data": None}
+FOUND = f"found that of {digest_of(CASE)}$"
 OTHER_FILE = "not a results file"
-RELEASE = "this release reads version 3 or 4$"
+RELEASE = "this release reads version 3 or 4 or 5$"
 
 
 @pytest.mark.parametrize(
@@ -258,6 +270,13 @@ RELEASE = "this release reads version 3 or 4$"
         ((NEW_BODIES, zstandard.compress(b"[" * 100_000)), ""),
         ((NEW_BODIES, zlib.compress(b"[]")), "the case of record 1: "),
         ((NEW_BODIES, "text"), ""),
+        ((NEW_BODIES, bodies({})), "the case of record 1 is none: 'type'"),
+        ((NEW_BODIES, bodies(CASE | {"placement": 1})), "the case of record 1 is none: Expected `object`, got `int`"),
+        ((NEW_BODIES, bodies(CASE)), f"the case of record 1: expected that of digest [0-9a-f]{{32}}, {FOUND}"),
+        (
+            "UPDATE record SET digest_start = zeroblob(16) WHERE id = 9",
+            "the case of record 9: expected that of digest 0{32}, found",
+        ),
         ("UPDATE body SET bodies = substr(bodies, 1, length(bodies) / 2) WHERE first = 1", ""),
         ("UPDATE body SET bodies = CAST(bodies || bodies AS BLOB) WHERE first = 1", "unused data"),
         ("DELETE FROM body WHERE first = 1", "the case of record 1 is missing"),
@@ -295,7 +314,7 @@ def test_a_block_that_unpacks_without_end_is_refused(results: Path, tmp_path: Pa
 @pytest.mark.parametrize(("room", "blocks"), [(3, 1), (2, 2)])  # for two brackets and a comma
 def test_what_takes_much_room_is_in_several_blocks(monkeypatch: pytest.MonkeyPatch, room: int, blocks: int) -> None:
     """Each of them is one that can be read."""
-    records = [report_data.plain(case=f"{i:064x}") for i in range(2)]
+    records = [report_data.plain(number=i) for i in (10, 11)]
     for module in (store, forms):
         monkeypatch.setattr(module, "MAX_BLOCK_BYTES", 2 * len(records[0].body) + room)
     with Store(path := report_data.stored(records)) as opened:
@@ -389,7 +408,7 @@ def test_a_file_whose_writer_was_stopped_midway_is_refused_and_left_as_it_is(own
     connection.execute("PRAGMA cache_spill = 1")
     connection.execute("PRAGMA cache_size = 1")
     connection.execute("BEGIN")
-    connection.execute("UPDATE record SET digest = randomblob(32)")
+    connection.execute("UPDATE record SET digest_start = randomblob(16)")
     files = {entry: entry.read_bytes() for entry in own.parent.iterdir()}
     assert len(files) == 2
     connection.execute("ROLLBACK")
@@ -412,26 +431,42 @@ def test_a_file_in_a_folder_that_nobody_may_write_to_is_read(own: Path) -> None:
         own.parent.chmod(0o755)
 
 
-# Files of version 3.
+# Files of earlier versions.
 
 
 @pytest.fixture(scope="module")
-def earlier(results: Path) -> Path:
-    path = results.parent.parent / "earlier.sqlite"
-    write_version_3(path, results)
+def version_3(results: Path) -> Path:
+    write_version_3(path := results.parent.parent / "version_3.sqlite", results)
     return path
 
 
-def test_version_3_is_what_its_release_wrote() -> None:
-    """SHA-256 over its tables, as that had them."""
-    text = "\n".join(sql for _, sql in sorted(FORMS[3].objects().items()))
-    found = hashlib.sha256(text.encode()).hexdigest()
-    assert found == "6cac2f818576969d8e1be5f1784c121d8af3479ecc04d4d672c172c06fddcbb6"
+@pytest.fixture(scope="module")
+def version_4(results: Path) -> Path:
+    write_version_4(path := results.parent.parent / "version_4.sqlite", results)
+    return path
 
 
-def test_a_file_of_version_3_says_the_same(results: Path, earlier: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "digest"),
+    [
+        (3, "6cac2f818576969d8e1be5f1784c121d8af3479ecc04d4d672c172c06fddcbb6"),
+        (4, "94a77c55c7276bcb36b48a82f44fd7d047ddd22f014b035ebe0212eb8538b16d"),
+        (5, "97b0d9fdec49808d7755cf114099787b9b371bbfe765a1bb162a0959a1a128a2"),
+    ],
+)
+def test_a_version_is_what_releases_write(version: int, digest: str) -> None:
+    """SHA-256 over its tables, as the first of these had them."""
+    text = "\n".join(sql for _, sql in sorted(FORMS[version].objects().items()))
+    assert hashlib.sha256(text.encode()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_file_of_an_earlier_version_says_the_same(
+    results: Path, version: int, request: pytest.FixtureRequest
+) -> None:
+    earlier: Path = request.getfixturevalue(f"version_{version}")
     with Store(earlier) as before, Store(results) as now:
-        assert (before.version, now.version) == (3, SCHEMA_VERSION)
+        assert (before.version, now.version) == (version, SCHEMA_VERSION)
         assert (before.campaign, before.ending, len(before)) == (now.campaign, now.ending, len(now))
         assert list(before.records()) == list(now.records())
         assert before.throughputs() == now.throughputs()
@@ -443,25 +478,47 @@ def test_a_file_of_version_3_says_the_same(results: Path, earlier: Path) -> None
         assert list(before.records_of_case(cases[0][:8])) == list(now.records_of_case(cases[0][:8]))
         asked_for: Any = (100, [Verdict.FAIL], 2, ([cases[7][:8]], [cases[9][:8]]), 8)
         assert list(before.ranked(*asked_for)) == list(now.ranked(*asked_for))
-    view = "SELECT * FROM result ORDER BY id"
-    assert asked(earlier, view) == asked(results, view)
+    wanted = [(number, start, *rest) for number, start, *rest in asked(results, "SELECT * FROM result ORDER BY id")]
+    found = asked(earlier, "SELECT * FROM result ORDER BY id")
+    assert [(number, digest[:START], *rest) for number, digest, *rest in found] == wanted
+    assert [digest.hex() for _, digest, *_ in found] == [record.case for record in report_data.some_faulty()]
 
 
 @pytest.mark.parametrize(
     "block", [zlib.compress(bytes(MAX_BLOCK_BYTES + 1)), zlib.compress(b"[]") + b"more", zlib.compress(b"[1]")[:-1]]
 )
-def test_a_block_of_version_3_that_does_not_end_is_refused(earlier: Path, tmp_path: Path, block: bytes) -> None:
-    path = changed(earlier, tmp_path, ("UPDATE body SET bodies = ? WHERE block = 0", block))
+def test_a_block_of_version_3_that_does_not_end_is_refused(version_3: Path, tmp_path: Path, block: bytes) -> None:
+    path = changed(version_3, tmp_path, ("UPDATE body SET bodies = ? WHERE block = 0", block))
     with pytest.raises(StoreError, match="does not end where it should"):
         read_all(path)
 
 
-def test_a_run_that_an_earlier_release_began_is_not_gone_on_with(earlier: Path, tmp_path: Path) -> None:
+def test_a_whole_digest_of_an_earlier_version_is_held_against_the_case(version_4: Path, tmp_path: Path) -> None:
+    change = "UPDATE record SET digest = CAST(substr(digest, 1, 16) || zeroblob(16) AS BLOB) WHERE id = 9"
+    with pytest.raises(StoreError, match=r"the case of record 9: expected that of digest \w{32}0{32}, found"):
+        read_all(changed(version_4, tmp_path, change))
+
+
+def test_a_run_that_an_earlier_release_began_is_not_gone_on_with(
+    version_3: Path, version_4: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ResumeError, match="it has no MAC, as files of earlier releases have none; it is not resumed"):
-        PartialRun.of(earlier, tmp_path)  # though reports are all that it lacks: anybody can write such a file
-    path = changed(earlier, tmp_path, "DELETE FROM stream WHERE part = 'ending'")
-    with pytest.raises(ResumeError, match="of version 3, which this release only reads; --replace discards it"):
-        PartialRun.of(path, tmp_path)
+        PartialRun.of(version_3, tmp_path)  # though reports are all that it lacks: anybody can write such a file
+    for version, path in ((3, version_3), (4, version_4)):
+        path = changed(path, tmp_path, "DELETE FROM stream WHERE part = 'ending'")
+        with pytest.raises(ResumeError, match=f"of version {version}, which this release only reads; --replace"):
+            PartialRun.of(path, tmp_path)
+
+
+def test_a_run_of_version_4_that_lacks_reports_alone_is_gone_on_with(version_4: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(version_4, tmp_path / "results.sqlite"))
+    assert PartialRun.of(path, tmp_path).count == len(report_data.some_faulty())
+    writer = StoreWriter(path)
+    writer.reopen(None)
+    report_data.feed(writer, report_data.some_faulty())
+    assert everything(path) == everything(version_4)
+    with Store(path) as opened:
+        assert opened.authenticity() is Authenticity.SOUND
 
 
 # Files that an interrupted run left.

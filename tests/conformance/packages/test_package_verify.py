@@ -24,11 +24,11 @@ import pytest
 import zstandard
 from commands import invoke, records_of
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from earlier_versions import write_version_3, write_version_4
 from msgspec.structs import replace
 from package_support import DAY, WAIVER, changed, edit, forge, make, told, verified
 from scripted_backend import ScriptedBackend, raising, rejecting
 from strength import mutants
-from version_3 import write_version_3
 
 from dml_conformance.backends.base import Answer, Unsupported
 from dml_conformance.backends.reference import ReferenceBackend
@@ -527,7 +527,6 @@ EXPECTS_REJECTION = {"expect": {"decision": "REJECT", "rules": ["TILE.output-siz
 @pytest.mark.parametrize(
     ("kind", "traits", "changes", "message"),
     [
-        ("honest", SWEPT, {"case_json": {"level": "6_4"}}, "is not the case of this digest"),
         ("honest", SWEPT, {"case_json": {"rule": "TILE.dimension-counts"}}, "case_json.rule: expected"),
         ("honest", SWEPT, {"case_json": {"origin": "elsewhere"}}, "case_json.origin: expected"),
         ("honest", SWEPT, {"case_json": EXPECTS_REJECTION}, "case_json.expect: expected"),
@@ -747,6 +746,8 @@ def body(change: Callable[[Any], object]) -> Callable[[Path], None]:
         (sql("INSERT OR REPLACE INTO remark VALUES (1, 0, '')"), "table remark, row 1"),
         (sql("UPDATE record SET seconds = CAST(seconds / 1e6 AS REAL) WHERE id = 1"), "table record, row 1"),
         (sql("INSERT INTO body VALUES (9999, ?)", HIDDEN.encode()), "table body, row 9999"),
+        (sql("UPDATE record SET digest_start = zeroblob(16) WHERE id = 7"), "the case of record 7: expected"),
+        (body(lambda bodies: bodies[0][0].update(level="6_4")), "the case of record 1: expected that of digest"),
         (body(lambda bodies: bodies[0].append(HIDDEN)), "table body, row 1"),
         (body(lambda bodies: bodies[0][0].update(note=HIDDEN)), "case_json: has what no case has, 'note'"),
         (sql("UPDATE body SET bodies = CAST(bodies || ? AS BLOB)", b"hidden"), "unused data"),
@@ -775,9 +776,13 @@ def test_another_database_and_content_that_nothing_uses_are_found(
     assert not message.startswith("files") or found.outcome == ""
 
 
-def in_version_3(change: Callable[[Path], object] = lambda _: None) -> Callable[[Path], None]:
+def as_before(
+    write: Callable[[Path, Path], None], change: Callable[[Path], object] = lambda _: None
+) -> Callable[[Path], None]:
+    """The results in an earlier version, changed."""
+
     def rewrite(path: Path) -> None:
-        write_version_3(earlier := path.with_name("earlier"), path)
+        write(earlier := path.with_name("earlier"), path)
         change(earlier)
         earlier.replace(path)
 
@@ -794,8 +799,11 @@ def other_numbers(path: Path) -> None:
         connection.commit()
 
 
-def test_a_package_whose_results_are_of_version_3_verifies(honest: Path, tmp_path: Path) -> None:
-    found = verified(remade(honest, tmp_path / "package", in_version_3()))
+@pytest.mark.parametrize("write", [write_version_3, write_version_4])
+def test_a_package_whose_results_are_of_an_earlier_version_verifies(
+    honest: Path, tmp_path: Path, write: Callable[[Path, Path], None]
+) -> None:
+    found = verified(remade(honest, tmp_path / "package", as_before(write)))
     assert found.verifies, told(found)
 
 
@@ -808,12 +816,16 @@ def test_a_package_whose_results_are_of_version_3_verifies(honest: Path, tmp_pat
         (other_numbers, "table label, row 999"),
         (sql("DROP INDEX record_by_verdict"), "not our table: 'record_by_verdict'"),
         (sql("PRAGMA user_version = 4"), "not our table"),
+        (
+            sql("UPDATE record SET digest = zeroblob(32) WHERE id = 7"),
+            "the case of record 7: expected that of digest 00",
+        ),
     ],
 )
 def test_what_version_3_has_not_is_found_in_one(
     honest: Path, tmp_path: Path, change: Callable[[Path], None], message: str
 ) -> None:
-    assert message in told(verified(remade(honest, tmp_path / "package", in_version_3(change))))
+    assert message in told(verified(remade(honest, tmp_path / "package", as_before(write_version_3, change))))
 
 
 # --- documents ----------------------------------------------------------------------------------------------------
