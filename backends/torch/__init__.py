@@ -333,5 +333,5 @@ class TorchKernelsBackend(_Torch):
         return {
             "operators": f"Triton {kernels.version()} kernels{where}",
             "indices and outputs with strides": "copied by PyTorch, before and after",
-            "strides or dimension counts that no kernel takes": "PyTorch",
+            "types, strides or dimension counts that no kernel takes": "PyTorch",
         }
