@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf, prod
 from typing import Any, NamedTuple
 
@@ -297,7 +298,9 @@ def joined(shape: tuple[int, ...], parts: Iterable[tuple[Box, Expectation]]) -> 
         for name, array in members.items():
             if array is not None:
                 if name not in found:
-                    found[name] = np.full(shape, name == "within.counted", array.dtype)
+                    # Values are of every part, and to fill them takes as long as to move them.
+                    make = np.empty if name == "values" else partial(np.full, fill_value=name == "within.counted")
+                    found[name] = make(shape, dtype=array.dtype)
                 found[name][box] = array
         del part, members, array  # before the next part is made
     within = None
