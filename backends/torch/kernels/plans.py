@@ -212,7 +212,13 @@ def convolution(
             *(channels, made, pixels, target.shape[2] * target.shape[3], target.shape[3], height, width),
             *(taps[0] * taps[1], taps[1], *desc.strides, *desc.start_padding, *desc.dilations),
         ),
-        {"BIAS": len(bias), "FLIPPED": int(desc.mode == MODE.CONVOLUTION), "GROUP": 8, **blocks},
+        {
+            "BIAS": len(bias),
+            "FLIPPED": int(desc.mode == MODE.CONVOLUTION),
+            "GROUP": 8,
+            "STEPS": taps[0] * taps[1] * math.ceil(channels / blocks["CHANNELS"]),
+            **blocks,
+        },
         8 if made > 128 else 4,
         "products",
         turned,
@@ -242,7 +248,7 @@ def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
         math.ceil(queries / block) * batch * heads,
         (query, key, value, target.view(query.dtype)),
         (desc.scale, queries, keys, heads, groups, query.stride(-3), query.stride(-2)),
-        {"SIZE": size, "WIDTH": width, "QUERIES": block, "KEYS": 64},
+        {"SIZE": size, "WIDTH": width, "QUERIES": block, "KEYS": 64, "STEPS": math.ceil(keys / 64)},
         8,
         "products",
     )

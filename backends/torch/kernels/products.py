@@ -1,7 +1,8 @@
 """Kernels of products of matrices, in Triton: of the windows of an image, and of attention. See `moves` on arguments.
 
 Sums are of FLOAT32, by tensor cores where a device has them. `plans` works out what they are given. Triton makes them
-anew for numbers that are 1 or a multiple of 16: an image of so many pixels is written three times as fast.
+anew for numbers that are 1 or a multiple of 16: an image of so many pixels is written three times as fast. `STEPS` of a
+loop are a constant: the interpreter of Triton 3.6 takes no other with NumPy 2.4.
 """
 
 # ruff: noqa: N803 - constants are written in capitals, as Triton's own are
@@ -69,6 +70,7 @@ def convolve(
     MADE: tl.constexpr,
     CHANNELS: tl.constexpr,
     GROUP: tl.constexpr,
+    STEPS: tl.constexpr,
 ) -> None:
     """A convolution: each pixel of the target is the sum of the taps of a window, of which each is a product.
 
@@ -95,7 +97,7 @@ def convolve(
     weights = filters + channel[:, None] * made + m[None, :]
     blocks = tl.cdiv(channels, CHANNELS)
     total = tl.zeros((PIXELS, MADE), tl.float32)
-    for step in range(taps * blocks):
+    for step in range(STEPS):
         tap = step // blocks
         start = (step - tap * blocks) * CHANNELS
         dy = tap // columns * gap_down
@@ -143,6 +145,7 @@ def attend(
     WIDTH: tl.constexpr,
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
+    STEPS: tl.constexpr,
 ) -> None:
     """`softmax(query @ key.T * scale) @ value` of each head, of which `heads // groups` share keys and values.
 
@@ -168,7 +171,7 @@ def attend(
     v_rows = value + batch * keys * v_row + of_head * WIDTH + column[:, None] * v_row + of_value[None, :]
     most = tl.full((QUERIES,), float("-inf"), tl.float32)
     sum_ = tl.zeros((QUERIES,), tl.float32)
-    for start in range(0, keys, KEYS):
+    for start in range(0, STEPS * KEYS, KEYS):
         is_key = column < keys - start
         k = tl.load(k_rows + start * k_row, mask=is_key[None, :], other=0.0)
         score = tl.where(is_key[None, :], tl.dot(q, k, input_precision="ieee") * scale, float("-inf"))
@@ -179,7 +182,7 @@ def attend(
     base = tl.where(most == float("-inf"), 0.0, most)
     part = 1.0 / sum_
     total = tl.zeros((QUERIES, WIDTH), tl.float32)
-    for start in range(0, keys, KEYS):
+    for start in range(0, STEPS * KEYS, KEYS):
         is_key = column < keys - start
         k = tl.load(k_rows + start * k_row, mask=is_key[None, :], other=0.0)
         score = tl.dot(q, k, input_precision="ieee") * scale
