@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from dml_conformance.spec.descriptor import OperatorDesc
+from dml_conformance.spec.structures import DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, Attention
 
 
 class PlanError(ValueError):
@@ -23,6 +24,13 @@ def batch_dimensions(desc: OperatorDesc) -> int:
     """How many leading dimensions input and indices share: GATHER_ND1's BatchDimensionCount, of GATHER_ND none."""
     count: int = getattr(desc, "batch_dimension_count", 0)
     return count
+
+
+def head_counts(desc: Attention) -> tuple[int, int]:
+    """The heads of attention's queries, and those of its keys and values, which MULTIHEAD_ATTENTION has as many of."""
+    if isinstance(desc, DML_MULTIHEAD_ATTENTION_OPERATOR_DESC):
+        return desc.head_count, desc.head_count
+    return desc.query_head_count, desc.key_value_head_count
 
 
 def last_dimensions(tensor: Tensor, count: int, attribute: str, *, least: int = 1) -> Tensor:

@@ -26,7 +26,7 @@ from dml_conformance.backends.torch.kernels.layout import (
     widest,
     words,
 )
-from dml_conformance.backends.torch.views import batch_dimensions, last_dimensions
+from dml_conformance.backends.torch.views import batch_dimensions, head_counts, last_dimensions
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import (
     DML_CONVOLUTION_OPERATOR_DESC,
@@ -207,7 +207,7 @@ def convolution(
     return Plan(
         "convolve",
         math.ceil(pixels / blocks["PIXELS"]) * math.ceil(made / blocks["MADE"]),
-        (image, weights, *(bias or [weights]), target.view(source.dtype)),
+        (image, weights, *(bias or [image]), target.view(source.dtype)),  # of no bias nothing is read
         (
             *(channels, made, pixels, target.shape[2] * target.shape[3], target.shape[3], height, width),
             *(taps[0] * taps[1], taps[1], *desc.strides, *desc.start_padding, *desc.dilations),
@@ -230,10 +230,7 @@ def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
     if len(tensors) != 4 or desc.query_tensor is None or desc.key_tensor is None or desc.value_tensor is None:
         return None
     query, key, value, target = tensors
-    if hasattr(desc, "head_count"):
-        heads = groups = desc.head_count
-    else:
-        heads, groups = desc.query_head_count, desc.key_value_head_count
+    heads, groups = head_counts(desc)
     (batch, queries, row), keys = query.shape[-3:], key.shape[-2]
     if min(heads, groups) < 1 or heads % groups or query.stride(-1) != 1 or not _multiplies(query):
         return None
@@ -255,7 +252,7 @@ def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
 
 
 def _multiplies(tensor: Tensor) -> bool:
-    """Whether the kernels of `products` take a tensor: of FLOAT16, as eager torch is faster with FLOAT32."""
+    """Whether the kernels of `products` take a tensor: of FLOAT16, for which a device has tensor cores."""
     return tensor.dtype is torch.float16 and (not tensor.is_cuda or _shared_memory(tensor.device) >= PRODUCTS_SHARED)
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.kernels import plans
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._products import factor, product
+from dml_conformance.backends.torch.views import head_counts
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import Attention
 
@@ -73,10 +74,8 @@ def attention(desc: Attention, tensors: Tensors) -> Tensors:
 
 def _heads(desc: Attention, tensors: Tensors) -> list[Tensor]:
     """Query, key and value, each batch, heads, length, size."""
-    if hasattr(desc, "head_count"):
-        counts = [desc.head_count] * 3
-    else:
-        counts = [desc.query_head_count, desc.key_value_head_count, desc.key_value_head_count]
+    of_queries, of_keys = head_counts(desc)
+    counts = of_queries, of_keys, of_keys
     found: dict[int, Tensor] = {}
     if min(counts) < 1:
         raise PlanError("no heads")
