@@ -191,6 +191,7 @@ BRANCHES: dict[str, tuple[OperatorDesc, str, dict[str, int]]] = {
     "columns of many rows": (columns(I64, 40, 70, 80), "take_columns_packed", {"PACK": 1, "GROUPS": 4}),
     "columns of long rows": (columns(U8, 3, 1400, 3000), "take_columns_packed", {"PACK": 2, "BYTES": 1}),
     "columns of long rows, several blocks": (columns(F32, 2, 1400, 5000), "take_columns_packed", {"COLUMNS": 4096}),
+    "columns of long rows, in words": (columns(U8, 70, 1030, 9008), "take_columns_packed", {"GROUPS": 8}),
     "columns of many long rows": (columns(U8, 70, 1030, 900), "take_columns_packed", {"GROUPS": 4}),
     "columns of too long a row": (columns(U8, 2, 70_000, 20_000), "take_columns", {"COLUMNS": 4096, "ROWS": 1}),
     "columns of a short row": (columns(F16, 700, 30, 20), "take_columns", {"COLUMNS": 32, "ROWS": 128}),
@@ -201,12 +202,8 @@ BRANCHES: dict[str, tuple[OperatorDesc, str, dict[str, int]]] = {
     "along the first axis, few rows": (along(U8, (3, 700), 0, 2), "take_along", {"COLUMNS": 128, "ROWS": 2}),
     "along a middle axis": (along(F16, (5, 6, 70), 1, 9, INT32), "take_along", {"DOWNWARDS": 1}),
     "along the last axis": (along(I64, (7, 30), 1, 1000), "take_along", {"DOWNWARDS": 0, "COLUMNS": 1024}),
-    "along the last axis, long": (along(U8, (2, 3000), 1, 5000, UINT64), "take_along_shared", {"COLUMNS": 4096}),
-    "along the last axis, longer": (
-        along(F32, (2, 1100), 1, 20_000),
-        "take_along_shared",
-        {"COLUMNS": 2048, "TIMES": 4},
-    ),
+    "along the last axis, long": (along(U8, (2, 3000), 1, 5000, UINT64), "take_along_shared", {"TIMES": 4}),
+    "along the last axis, longer": (along(F32, (2, 1100), 1, 20_000), "take_along_shared", {"TIMES": 8}),
     "along the last axis, aligned bytes": (along(U8, (2, 2048), 1, 5008), "take_along_shared", {"COLUMNS": 2048}),
     "along the last axis, aligned": (along(F16, (2, 1040), 1, 35_200), "take_along_shared", {"TIMES": 8}),
     "along the last axis, too long": (along(I64, (2, 9000), 1, 8000), "take_along", {"COLUMNS": 4096, "ROWS": 1}),
@@ -306,11 +303,10 @@ def convolution(
     *,
     bias: bool = False,
     mode: int = 1,
+    kind: DataType = DataType.FLOAT16,
 ) -> OperatorDesc:
-    image, weights, target = (
-        TensorDesc.of(DataType.FLOAT16, of) for of in (sizes, filters, (sizes[0], filters[0], *counts))
-    )
-    one = TensorDesc.of(DataType.FLOAT16, (1, filters[0], 1, 1)) if bias else None
+    image, weights, target = (TensorDesc.of(kind, of) for of in (sizes, filters, (sizes[0], filters[0], *counts)))
+    one = TensorDesc.of(kind, (1, filters[0], 1, 1)) if bias else None
     return CONVOLUTION(image, weights, one, target, mode, 0, steps, gaps, before, behind, (0, 0), 1, None)
 
 
@@ -336,6 +332,8 @@ PRODUCTS = {
     "windows beside the image": convolution((1, 32, 2, 2), (130, 32, 2, 2), (7, 5), before=(3, 1), behind=(3, 3)),
     "turned windows": convolution((1, 70, 4, 5), (48, 70, 3, 3), (2, 3), mode=0),
     "single pixels": convolution((3, 64, 5, 5), (64, 64, 1, 1), (5, 5), bias=True),
+    "windows of FLOAT32": convolution((2, 40, 9, 7), (37, 40, 3, 2), (8, 6), before=(1, 0), bias=True, kind=F32),
+    "turned windows of FLOAT32": convolution((1, 70, 4, 5), (148, 70, 3, 3), (2, 3), mode=0, kind=F32),
     "attention": attention(2, 3, 3, 130, 70, 16, 32),
     "attention of one key": attention(1, 2, 2, 5, 1, 32, 16),
     "heads that share keys": attention(1, 4, 2, 9, 65, 64, 64),

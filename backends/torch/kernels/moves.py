@@ -248,19 +248,23 @@ def take_along_shared(
     TIMES: tl.constexpr,
 ) -> None:
     """As `take_along` along the last axis, for rows that fit into shared memory: `target[row, column] = source[row,
-    indices[row, column]]`. A program has one row there, and `TIMES` blocks of its columns."""
+    indices[row, column]]`. A program has one row there, and `TIMES` blocks of its columns. It asks for the indices of
+    the next block before it looks up the elements of one."""
     program = tl.program_id(0)
     row = (program // blocks).to(tl.int64)
     first = program % blocks * (TIMES * COLUMNS)
+    column = first + tl.arange(0, COLUMNS)
+    ahead = tl.load(indices + row * columns + column, mask=column < columns, other=0, eviction_policy="evict_first")
     place = tl.arange(0, SPAN)
     elements = tl.load(source + row * row_step + place, mask=place < size, other=0)
     for number in range(TIMES):
-        column = first + number * COLUMNS + tl.arange(0, COLUMNS)
-        is_column = column < columns
-        at = row * columns + column
-        index = _in_range(tl.load(indices + at, mask=is_column, other=0, eviction_policy="evict_first"), size)
+        index = _in_range(ahead, size)
+        following = column + COLUMNS
+        is_read = (following < columns) & (number + 1 < TIMES)
+        ahead = tl.load(indices + row * columns + following, mask=is_read, other=0, eviction_policy="evict_first")
         value = tl.gather(elements, index.to(tl.int32), 0)
-        tl.store(target + at, value, mask=is_column, cache_modifier=".cs")
+        tl.store(target + row * columns + column, value, mask=column < columns, cache_modifier=".cs")
+        column = following
 
 
 @triton.jit

@@ -179,10 +179,12 @@ def tile(desc: Tile, source: Tensor, target: Tensor) -> Plan | None:
 def convolution(
     desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tensor, *bias_and_target: Tensor
 ) -> Plan | None:
-    """CONVOLUTION: forward, of images of FLOAT16 whose channels are first turned to lie last."""
+    """CONVOLUTION: forward, of images whose channels are first turned to lie last."""
     *bias, target = bias_and_target
     is_plain = desc.direction != DIRECTION.BACKWARD and desc.group_count == 1 and not any(desc.output_padding)
-    if source.dim() != 4 or not is_plain or desc.fused_activation is not None or not _multiplies(source):
+    if source.dim() != 4 or not is_plain or desc.fused_activation is not None:
+        return None
+    if not _multiplies(source, (torch.float16, torch.float32)):
         return None
     (batch, channels, height, width), (made, _, *taps) = source.shape, filters.shape
     steps = source.stride()
@@ -202,7 +204,11 @@ def convolution(
         4,
         "products",
     )
-    blocks = {"PIXELS": 128, "MADE": 256 if made > 128 else 128, "CHANNELS": 64}
+    if source.dtype is torch.float32:
+        sizes, warps = (64, 128, 32), 4
+    else:
+        sizes, warps = ((128, 256, 64), 8) if made > 128 else ((128, 128, 64), 4)
+    blocks = dict(zip(("PIXELS", "MADE", "CHANNELS"), sizes, strict=True))
     weights = filters.permute(2, 3, 1, 0)
     return Plan(
         "convolve",
@@ -219,7 +225,7 @@ def convolution(
             "STEPS": taps[0] * taps[1] * math.ceil(channels / blocks["CHANNELS"]),
             **blocks,
         },
-        8 if made > 128 else 4,
+        warps,
         "products",
         turned,
     )
@@ -232,7 +238,7 @@ def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
     query, key, value, target = tensors
     heads, groups = head_counts(desc)
     (batch, queries, row), keys = query.shape[-3:], key.shape[-2]
-    if min(heads, groups) < 1 or heads % groups or query.stride(-1) != 1 or not _multiplies(query):
+    if min(heads, groups) < 1 or heads % groups or query.stride(-1) != 1 or not _multiplies(query, (torch.float16,)):
         return None
     size, width = row // heads, value.shape[-1] // groups
     if not {size, width} <= set(HEAD_SIZES):
@@ -251,9 +257,9 @@ def attention(desc: Attention, *tensors: Tensor) -> Plan | None:
     )
 
 
-def _multiplies(tensor: Tensor) -> bool:
-    """Whether the kernels of `products` take a tensor: of FLOAT16, for which a device has tensor cores."""
-    return tensor.dtype is torch.float16 and (not tensor.is_cuda or _shared_memory(tensor.device) >= PRODUCTS_SHARED)
+def _multiplies(tensor: Tensor, data_types: Sequence[torch.dtype]) -> bool:
+    """Whether a kernel of `products` that is for these data types takes a tensor."""
+    return tensor.dtype in data_types and (not tensor.is_cuda or _shared_memory(tensor.device) >= PRODUCTS_SHARED)
 
 
 @cache
@@ -354,7 +360,10 @@ def _columns(
             pack, width, warps = min(8 // unit, 4), 2048, 4
             groups = 4 if pack == 1 else 1
         elif unit <= 2:
-            pack, width, groups, warps = 2, 16384, 8, 8
+            # Where 16 divides the columns what is written comes in words; then fewer registers, and so more programs at
+            # a time, outweigh that rows are read twice.
+            width, groups = (8192, 32) if unit == 1 and columns % 16 == 0 else (16384, 8)
+            pack, warps = 2, 8
         else:
             pack, width, groups, warps = 1, 4096, 4, 8
         width = min(power_of_2(columns), width)
@@ -428,18 +437,16 @@ def _along_rows(
     if along.size <= SHORT_ROW or not _fits(along, columns, source.itemsize, MOST_SHARED // 2):
         return _along(source, indices, target, rows.size, 1, columns, rows, Extent(1, 0), along)
     # All that Triton knows of a number is whether 16 divides it: then elements come several at a time.
-    if all(number % 16 == 0 for number in (rows.step, along.size, columns)):
-        width, most, warps = (2048, 8, 16) if source.itemsize == 1 else (4096, 8, 8)
-    else:
-        width, most, warps = (4096, 4, 32) if source.itemsize <= 2 else (2048, 4, 16)
-    times = min(power_of_2(-(-columns // width)), most)
+    is_even = all(number % 16 == 0 for number in (rows.step, along.size, columns))
+    width = 4096 if is_even and source.itemsize > 1 else 2048
+    times = min(power_of_2(-(-columns // width)), 8)
     blocks = -(-columns // (width * times))
     programs = rows.size * blocks
     if programs > MOST or columns > MOST - width * times:
         return None
     numbers = (along.size, columns, rows.step, blocks)
     constants = {"SPAN": power_of_2(along.size), "COLUMNS": width, "TIMES": times}
-    return Plan("take_along_shared", programs, (source, indices, target), numbers, constants, warps)
+    return Plan("take_along_shared", programs, (source, indices, target), numbers, constants, 8 if is_even else 4)
 
 
 def _fits(row: Extent, columns: int, unit: int, most: int) -> bool:
