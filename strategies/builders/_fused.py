@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from dml_conformance.spec.levels import Level
@@ -30,8 +31,9 @@ def _attributes(name: str) -> Mapping[str, Sequence[float]]:
     return ATTRIBUTES.get(name.removeprefix("ACTIVATION_"), {})
 
 
-def _fusible(level: Level) -> list[str]:
-    return [name for name, spec in operators().items() if name in FUSIBLE and spec.introduced_in <= level]
+@cache
+def _fusible(level: Level) -> tuple[str, ...]:
+    return tuple(name for name, spec in operators().items() if name in FUSIBLE and spec.introduced_in <= level)
 
 
 def chosen_activation(ctx: Context) -> OperatorDesc | None:
