@@ -761,18 +761,23 @@ class Enclosure:
         """
         xp, of = self.xp, FORMATS[data_type]
         values, least, most = (narrow(xp, part, data_type) for part in (self.value, self.low, self.high))
-        infinity = xp.full_like(values, inf)
-        least = xp.where(xp.astype(least, xp.float64) < self.low, xp.nextafter(least, infinity), least)
+        # Mostly these are numbers of the type already, and so nothing is chosen, which would take ten times as long.
+        if some(is_below := xp.astype(least, xp.float64) < self.low):
+            least = xp.where(is_below, xp.nextafter(least, xp.full_like(values, inf)), least)
         least = replaced(xp, self.low <= -of.beyond, -inf, least)
-        most = xp.where(xp.astype(most, xp.float64) > self.high, xp.nextafter(most, -infinity), most)
+        if some(is_above := xp.astype(most, xp.float64) > self.high):
+            most = xp.where(is_above, xp.nextafter(most, xp.full_like(values, -inf)), most)
         most = replaced(xp, self.high >= of.beyond, inf, most)
         if data_type in self.evaluation.tolerance.cut:
             is_beyond = xp.isfinite(self.value)
             least = replaced(xp, is_beyond & (least == inf), of.largest, least)
             most = replaced(xp, is_beyond & (most == -inf), -of.largest, most)
         is_none = xp.isnan(self.low)
-        least = replaced(xp, is_none, 1.0, xp.fmin(least, values))
-        most = replaced(xp, is_none, -1.0, xp.fmax(most, values))
+        if not every(least <= values):
+            least = xp.fmin(least, values)
+        if not every(values <= most):
+            most = xp.fmax(most, values)
+        least, most = replaced(xp, is_none, 1.0, least), replaced(xp, is_none, -1.0, most)
         return replaced(xp, xp.isnan(values), xp.nan, values), least, most
 
     def expectation(self, data_type: DataType) -> Expectation:

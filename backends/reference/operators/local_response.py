@@ -72,8 +72,10 @@ def _readings(desc: LocalResponse | LocalResponseGrad) -> Iterator[tuple[float, 
     if desc.cross_channel:
         yield desc.local_size, partial(_across, before, behind), partial(_across, behind, before)
         return
+    most = max(desc.input_tensor.sizes[2:]) - 1  # beyond it regions of more are the same
+    before, behind = min(before, most), min(behind, most)
     ways = {(before, behind), (behind, before)}
-    for divisor, (first, last) in product((desc.local_size, desc.local_size**2), sorted(ways)):
+    for divisor, (first, last) in product(sorted({desc.local_size, desc.local_size**2}), sorted(ways)):
         yield divisor, partial(_within, first, last), partial(_within, last, first)
 
 
