@@ -536,6 +536,28 @@ def test_conversions_round_to_nearest_or_cut(evaluation: Evaluation, number: flo
     assert (found.low[0], found.high[0]) == (low, high)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_of_an_output_numbers_between_the_ends_are_right_and_the_nearest_to_the_exact_value(dtype: Any) -> None:
+    """Also where no number of the type lies between the ends, or one of them is not known."""
+    inf, nan = math.inf, math.nan
+
+    def found(value: float, low: float, high: float) -> tuple[float, ...]:
+        numbers = (np.array([number]) for number in (value, low, high))
+        return tuple(float(part[0]) for part in Enclosure(Evaluation(DIRECTML), *numbers).rounded(DataType[name]))
+
+    name = np.dtype(dtype).name.upper()
+    for third in (1 / 3, -1 / 3):
+        nearest = float(dtype(third))
+        above = nearest if nearest >= third else float(np.nextafter(dtype(third), dtype(inf)))
+        below = nearest if nearest <= third else float(np.nextafter(dtype(third), dtype(-inf)))
+        assert found(third, third, third) == (nearest, nearest, nearest)
+        assert found(1.0, third, 2.0) == (1.0, above, 2.0)
+        assert found(-1.0, -2.0, third) == (-1.0, -2.0, below)
+        assert found(third, -1.0, nan) == (nearest, -1.0, nearest)
+    assert found(-inf, -inf, nan) == (-inf, -inf, -inf)
+    assert found(nan, nan, nan)[1:] == (1.0, -1.0)
+
+
 # --- arrays of other libraries ----------------------------------------------------------------------------------------
 
 
