@@ -3,8 +3,8 @@
 A plan is made once for a descriptor and its tensors, before anything runs: it reads layouts and no values. The output
 is packed. An index tensor that is not is packed by torch each time before its kernel runs.
 
-Block sizes are those that were fastest on an NVIDIA H100, in `benchmarks/bench_cuda.py`'s cases; nothing but the time
-depends on them.
+Block sizes are those that were fastest on an NVIDIA H100 or H200, in the cases of `benchmarks/cuda`; nothing but the
+time depends on them.
 """
 
 from __future__ import annotations
@@ -437,8 +437,8 @@ def _along_rows(
     if along.size <= SHORT_ROW or not _fits(along, columns, source.itemsize, MOST_SHARED // 2):
         return _along(source, indices, target, rows.size, 1, columns, rows, Extent(1, 0), along)
     # All that Triton knows of a number is whether 16 divides it: then elements come several at a time.
-    is_even = all(number % 16 == 0 for number in (rows.step, along.size, columns))
-    width = 4096 if is_even and source.itemsize > 1 else 2048
+    is_aligned = all(number % 16 == 0 for number in (rows.step, along.size, columns))
+    width = 4096 if is_aligned and source.itemsize > 1 else 2048
     times = min(power_of_2(-(-columns // width)), 8)
     blocks = -(-columns // (width * times))
     programs = rows.size * blocks
@@ -446,7 +446,7 @@ def _along_rows(
         return None
     numbers = (along.size, columns, rows.step, blocks)
     constants = {"SPAN": power_of_2(along.size), "COLUMNS": width, "TIMES": times}
-    return Plan("take_along_shared", programs, (source, indices, target), numbers, constants, 8 if is_even else 4)
+    return Plan("take_along_shared", programs, (source, indices, target), numbers, constants, 8 if is_aligned else 4)
 
 
 def _fits(row: Extent, columns: int, unit: int, most: int) -> bool:
