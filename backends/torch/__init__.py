@@ -246,14 +246,14 @@ class _Torch:
     def _eager(
         self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
     ) -> Work:
-        packed = None
-        if operator.fills:
-            packed = {key: target for key, target in targets.items() if target.is_contiguous()}
-
         def work() -> None:
-            results = operator.outputs(desc, sources, self._device, packed)
-            for key, target in targets.items():
-                fill(target, results[key])
+            for read, written in operator.parts(desc, sources, targets):
+                packed = None
+                if operator.fills:
+                    packed = {key: target for key, target in written.items() if target.is_contiguous()}
+                results = operator.outputs(desc, read, self._device, packed)
+                for key, target in written.items():
+                    fill(target, results[key])
 
         return work
 

@@ -114,13 +114,22 @@ class HostResources:
                 raise ValueError("an output is bound to a resource that is read-only")
 
     def view(self, binding: Binding, tensor: TensorDesc, dtype: torch.dtype) -> Tensor:
-        buffer = binding.buffer
-        if not buffer.flags.writeable:  # torch has no read-only tensors and warns of an array that is
-            buffer = buffer.copy()
-        return strided_view(viewed(torch.from_numpy(buffer), dtype), binding.offset, tensor)
+        return strided_view(viewed(torch.from_numpy(_writeable(binding.buffer)), dtype), binding.offset, tensor)
 
     def write_back(self, outputs: Iterable[Binding]) -> None:
         """Nothing: what was written was written in place."""
+
+
+def _writeable(resource: Bytes) -> Bytes:
+    """The resource where it lies, as torch has no read-only tensors; a copy of one that nobody may write."""
+    if resource.flags.writeable:
+        return resource
+    resource = resource.view()
+    try:
+        resource.flags.writeable = True
+    except ValueError:
+        return resource.copy()
+    return resource
 
 
 class StagedCopy:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from dml_conformance.spec.descriptor import inputs as inputs_of
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.operator_facts import FieldFacts, OperatorFacts, TableFacts, TableSource, operator_facts
 from dml_conformance.spec.operator_facts import Role as FactsRole
+from dml_conformance.spec.structures import DML_ELEMENT_WISE_ADD_OPERATOR_DESC
 from dml_conformance.spec.tensor import TensorDesc, packed_strides
 from dml_conformance.spec.validator import Outcome, decide
 
@@ -32,7 +35,8 @@ from triton_interpreter import HAS_CUDA, NEEDS_TRITON  # noqa: E402
 
 from dml_conformance.backends import torch as torch_module  # noqa: E402
 from dml_conformance.backends.torch import TorchBackend, TorchEagerBackend, TorchKernelsBackend  # noqa: E402
-from dml_conformance.backends.torch.memory import fill  # noqa: E402
+from dml_conformance.backends.torch import operators as torch_rows  # noqa: E402
+from dml_conformance.backends.torch.memory import HostResources, fill  # noqa: E402
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, torch_operators  # noqa: E402
 from dml_conformance.backends.torch.operators import convolution as convolution_module  # noqa: E402
 from dml_conformance.backends.torch.operators._indexing import in_range  # noqa: E402
@@ -149,6 +153,28 @@ def test_read_only_memory_is_read_and_never_written(backend: TorchBackend) -> No
         backend.execute(
             desc, Level.L3_1, {"input_tensor": Binding(fixed, 0, 4)}, {"output_tensor": Binding(output, 0, 8)}
         )
+
+
+def test_an_input_that_nobody_else_may_write_is_read_where_it_lies() -> None:
+    memory = np.arange(8, dtype=np.uint8)
+    resource = memory[:4]
+    resource.flags.writeable = False
+    tensor = TensorDesc.of(DataType.UINT8, (4,))
+    seen = HostResources([]).view(Binding(resource, 0, 4), tensor, torch.uint8)
+    memory[0] = 9
+    assert seen.tolist() == [9, 1, 2, 3]
+    assert not resource.flags.writeable
+
+
+def test_work_whose_output_lies_in_an_input_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_rows, "MOST_IN_A_PART", 2)
+    tensor = TensorDesc.of(DataType.UINT32, (6,))
+    desc = DML_ELEMENT_WISE_ADD_OPERATOR_DESC(tensor, tensor, tensor)
+    buffer = np.arange(1, 9, dtype=np.uint32)
+    memory = buffer.view(np.uint8)
+    inputs = dict.fromkeys(("a_tensor", "b_tensor"), Binding(memory, 0, 24))
+    TorchBackend("cpu").execute(desc, Level.L6_4, inputs, {"output_tensor": Binding(memory, 4, 24)})
+    assert buffer.tolist() == [1, 2, 4, 6, 8, 10, 12, 8]
 
 
 def twice(time: Callable[..., list[float]], runs: int) -> list[float]:
@@ -520,6 +546,23 @@ def test_the_first_use_of_a_backend_warns_of_nothing() -> None:
         warnings.simplefilter("error")
         for _, case in cases("GATHER_ND1", 5):
             run_and_check(TorchBackend("cpu"), case)
+
+
+def test_decisions_do_without_torchs_compiler() -> None:
+    """It takes 0.6 s and 100 MiB of each process to load; torch does at some functions of meta tensors."""
+    code = """
+import sys
+from dml_conformance.backends.torch.decisions import decide
+from dml_conformance.backends.torch.operators import torch_operators
+from dml_conformance.spec.levels import HIGHEST
+from dml_conformance.strategies.scale import Reach, scale_cases
+
+for name in torch_operators():
+    for case in scale_cases(name, HIGHEST, Reach.BITS_16):
+        decide(case.desc, HIGHEST)
+    assert "torch._dynamo" not in sys.modules, name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # --- what is too large for a device -----------------------------------------------------------------------------------

@@ -18,9 +18,12 @@ To add an operator, write its function into the module of its family and give it
   that do not fit raise `PlanError`, as `check_sizes` and `valid_axis` (`_indexing`) do, or torch's own error; what
   comes back has to have the outputs' described sizes.
   Types, dimension counts, what is missing, enumerators and layouts have been checked before. What cannot change a size
-  is left out there: torch is slow on meta tensors. Where all tensors have the same sizes the row says so (`alike`).
+  is left out there: torch is slow on meta tensors, and loads its compiler at the first product of numbers or `cat` of
+  them. Where all tensors have the same sizes the row says so (`alike`).
 - Values never raise and never read out of range, which would end a CUDA context: `in_range` (`_indexing`).
 - No loop over elements, and nothing that waits for the device: no `.item()`, no `nonzero`, no mask as an index.
+- Where it does the same at every place along some dimensions, with what is there alone, the row names these (`apart`):
+  large tensors are worked on in parts then, which takes less memory and is faster.
 - What it makes without an input comes to be on the right device by itself where the operator has no inputs at all;
   else name it: `torch.arange(n, device=source.device)`.
 """
@@ -29,7 +32,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -45,6 +48,7 @@ from dml_conformance.spec.descriptor import OperatorDesc
 from dml_conformance.spec.levels import Level
 
 Tensors = Mapping[str, Tensor]  # by slot key
+MOST_IN_A_PART = 2**18  # elements of the largest tensor, so that what is made of them on the way lies in caches
 MORE_ON_A_DEVICE = 32  # times as much at once: a part costs launches there, which are short beside work of this size
 
 
@@ -68,6 +72,10 @@ class TorchOperator:
         alike: whether all tensors have the same sizes. That is all there is to decide then: `run` is not tried on
             meta tensors, on which torch takes a hundred times as long for some functions.
         plan: `plan(desc, *inputs, output)`, of a kernel that does the same; see `kernels.plans`. None: there is none.
+        apart: `apart(desc)`: the dimensions of the largest tensor along which the operator does the same at every
+            place with nothing but what is there. Tensors of another size there are the same for all places.
+            None: all dimensions where inputs and outputs are `alike`, else none.
+        shared: the fields that are the same for all places, whatever their sizes.
     """
 
     run: Callable[[Any, Tensors], Tensors]
@@ -78,6 +86,31 @@ class TorchOperator:
     fills: bool = False
     alike: bool = False
     plan: Callable[..., Plan | None] | None = None
+    apart: Callable[[Any], Iterable[int]] | None = None
+    shared: frozenset[str] = frozenset()
+
+    def parts(self, desc: OperatorDesc, inputs: Tensors, outputs: Tensors) -> Iterator[tuple[Tensors, Tensors]]:
+        """Inputs and outputs cut into parts that are done one by one, where that takes less memory and time.
+
+        On a device it does not; and where memory is shared, a part would change what another reads.
+        """
+        tensors = {**inputs, **outputs}
+        largest = max((tensor for key, tensor in tensors.items() if key not in self.shared), key=Tensor.numel)
+        count = -(-largest.numel() // MOST_IN_A_PART)
+        apart = self.apart(desc) if self.apart else range(largest.dim()) if self.alike and inputs else ()
+        # The first dimension that has so many places, else the one that has most.
+        cut = max(apart, key=lambda d: min(largest.shape[d], count), default=None)
+        if cut is None or count == 1 or largest.device.type != "cpu" or _share_memory(inputs, outputs):
+            yield inputs, outputs
+            return
+        size = largest.shape[cut]
+        step = -(-size // count)
+        rank = largest.dim()
+        shared = {key for key, of in tensors.items() if of.dim() != rank or of.shape[cut] != size} | self.shared
+        for start in range(0, size, step):
+            length = min(step, size - start)
+            part = {key: of if key in shared else of.narrow(cut, start, length) for key, of in tensors.items()}
+            yield {key: part[key] for key in inputs}, {key: part[key] for key in outputs}
 
     def outputs(
         self, desc: OperatorDesc, inputs: Tensors, device: torch.device, packed: Tensors | None = None
@@ -86,6 +119,18 @@ class TorchOperator:
         tensors = {**inputs, **packed} if packed else inputs
         with nullcontext() if inputs else device:
             return self.run(desc, tensors)
+
+
+def _share_memory(inputs: Tensors, outputs: Tensors) -> bool:
+    read = [_addresses(tensor) for tensor in inputs.values()]
+    written = [_addresses(tensor) for tensor in outputs.values()]
+    return any(one.start < other.stop and other.start < one.stop for one in read for other in written)
+
+
+def _addresses(tensor: Tensor) -> range:
+    """From the first byte of a tensor to its last one."""
+    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return range(tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.itemsize)
 
 
 @cache

@@ -12,7 +12,18 @@ from torch import Tensor
 from dml_conformance.backends.torch.kernels.plans import Plan
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.spec.descriptor import OperatorDesc
-from dml_conformance.spec.structures import WithAxis
+from dml_conformance.spec.structures import (
+    ArgReduce,
+    Cumulative,
+    LpNormalization,
+    MeanVariance,
+    Reduce,
+    Softmax,
+    TopK,
+    WithAxis,
+)
+
+OffAxis = ArgReduce | Cumulative | LpNormalization | MeanVariance | Reduce | Softmax | TopK
 
 
 def by_indices(
@@ -83,6 +94,13 @@ def take_rows(
 
 def valid_axis(desc: WithAxis, source: Tensor) -> int:
     return valid_axes((desc.axis,), source)[0]
+
+
+def off_axis(desc: OffAxis) -> list[int]:
+    """The dimensions off Axis or Axes; without either, those off the last one."""
+    rank = len(desc.input_tensor.sizes)
+    axes = getattr(desc, "axes", (getattr(desc, "axis", rank - 1),))
+    return [d for d in range(rank) if d not in axes]
 
 
 def check_off_axis(source: Tensor, indices: Tensor, axis: int) -> None:

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.memory import NUMBERS
 from dml_conformance.backends.torch.operators import Tensors, check_sizes
-from dml_conformance.backends.torch.operators._numbers import widen
 from dml_conformance.spec.datatypes import DataType
 
 
@@ -15,8 +14,8 @@ def shifted(source: Tensor, zero_point: Tensor | None) -> Tensor:
     """Integers without their zero point, in FLOAT64, which has all of them."""
     if source.is_meta:
         return source.to(torch.float64)
-    difference = widen(source) if zero_point is None else widen(source) - widen(zero_point)
-    return difference.to(torch.float64)
+    found = source.to(torch.float64)
+    return found if zero_point is None else found.sub_(zero_point.to(torch.float64))
 
 
 def check_zero_points(tensors: Tensors, *names: str) -> None:
@@ -37,7 +36,7 @@ def quantized(found: Tensor, scale: Tensor | None, zero_point: Tensor | None, da
     assert data_type.limits is not None
     if found.is_meta:
         return found
-    whole = torch.round(found / scale.float())
+    whole = (found / scale.float()).round_()
     if zero_point is not None:
-        whole = whole + zero_point.float()
-    return torch.clamp(whole.nan_to_num(0.0, torch.inf, -torch.inf), *data_type.limits).to(NUMBERS[data_type])
+        whole += zero_point.float()
+    return whole.nan_to_num_(0.0, torch.inf, -torch.inf).clamp_(*data_type.limits).to(NUMBERS[data_type])

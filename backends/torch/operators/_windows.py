@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 
 import torch
@@ -37,12 +38,24 @@ def dilations_of(desc: Windowed) -> Sequence[int]:
     return found
 
 
+def single(desc: Windowed, sizes: Sequence[int]) -> list[int]:
+    """The dimensions along which windows of these sizes are the elements of the image, one by one."""
+    arrays = (
+        sizes,
+        desc.strides,
+        desc.start_padding,
+        desc.end_padding,
+        getattr(desc, "output_padding", desc.end_padding),
+    )
+    return [2 + d for d, entries in enumerate(zip(*arrays, strict=True)) if entries == (1, 1, 0, 0, 0)]
+
+
 def window_view(
     desc: Windowed, source: Tensor, sizes: Sequence[int], counts: Sequence[int], padding: float = 0
 ) -> Tensor:
     """Batch, channels, the elements of a window, the windows: a view of the image with its padding."""
     pads = [n for pair in zip(desc.start_padding[::-1], desc.end_padding[::-1], strict=True) for n in pair]
-    padded = functional.pad(source, pads, value=padding).contiguous()
+    padded = functional.pad(source, pads, value=padding) if any(pads) else source
     of_image, of_rows = padded.stride()[:2], padded.stride()[2:]
     within = [stride * dilation for stride, dilation in zip(of_rows, dilations_of(desc), strict=True)]
     between = [stride * step for stride, step in zip(of_rows, desc.strides, strict=True)]
@@ -84,13 +97,12 @@ def _places(
     desc: Windowed, window: Sequence[int], counts: Sequence[int], padded: Sequence[int], device: torch.device
 ) -> Tensor:
     """Where each element of each window stands in the row of the padded image, window elements first."""
-    found = torch.zeros((), dtype=torch.int64, device=device)
-    rank = len(counts)
+    rank, kind, parts = len(counts), torch.int32 if prod(padded) < 2**31 else torch.int64, []
     for d in range(rank):
-        within = torch.arange(window[d], device=device) * dilations_of(desc)[d]
-        between = torch.arange(counts[d], device=device) * desc.strides[d]
+        within = torch.arange(window[d], dtype=kind, device=device).mul_(dilations_of(desc)[d])
+        between = torch.arange(counts[d], dtype=kind, device=device).mul_(desc.strides[d])
         along = (within[:, None] + between).mul_(prod(padded[d + 1 :]))
         sizes = [1] * (2 * rank)
         sizes[d], sizes[rank + d] = along.shape
-        found = found + along.view(sizes)
-    return found.reshape(-1)
+        parts.append(along.view(sizes))
+    return reduce(torch.add, parts).reshape(-1)

@@ -39,6 +39,10 @@ def _fault(desc: AdamOptimizer, level: Level) -> str:
 
 OPERATORS = {
     "ADAM_OPTIMIZER": TorchOperator(
-        adam, ((*_INPUTS, *_OUTPUTS),), frozenset({*_INPUTS, "training_step_tensor"}), fault=_fault
+        adam,
+        ((*_INPUTS, *_OUTPUTS),),
+        frozenset({*_INPUTS, "training_step_tensor"}),
+        fault=_fault,
+        apart=lambda desc: range(len(desc.gradient_tensor.sizes)),
     )
 }

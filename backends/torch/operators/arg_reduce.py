@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
+from dml_conformance.backends.torch.operators._indexing import off_axis, rows_along, valid_axes
 from dml_conformance.backends.torch.operators._order import as_index, comparable
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import ArgReduce, Reduce
@@ -34,6 +34,6 @@ def arg_reduce(find: Callable[..., Tensor], desc: ArgReduce | Reduce, tensors: T
 
 
 OPERATORS = {
-    name: TorchOperator(partial(arg_reduce, find), (), frozenset({"input_tensor"}))
+    name: TorchOperator(partial(arg_reduce, find), (), frozenset({"input_tensor"}), apart=off_axis)
     for name, find in (("ARGMIN", torch.argmin), ("ARGMAX", torch.argmax))
 }

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._quantized import quantized
-from dml_conformance.backends.torch.operators._windows import add_windows, cropped, window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import add_windows, cropped, single, window_counts, window_view
 from dml_conformance.spec.structures import AveragePooling, AveragePoolingGrad
 
 QUANTIZATION = ("input_scale_tensor", "input_zero_point_tensor", "output_scale_tensor", "output_zero_point_tensor")
@@ -78,6 +78,10 @@ def _by_channel(found: Tensor | None, source: Tensor) -> Tensor:
     return found.float().reshape(by_channel if found.numel() > 1 else (1,) * source.dim())
 
 
+def _apart(desc: AveragePooling) -> list[int]:
+    return [0, 1, *single(desc, desc.window_size)]
+
+
 OPERATORS = {
     "QUANTIZED_LINEAR_AVERAGE_POOLING": TorchOperator(
         quantized_average_pooling,
@@ -88,12 +92,14 @@ OPERATORS = {
         ),
         numbers=frozenset({"input_tensor", *QUANTIZATION}),
         ranks=(("input_tensor", "output_tensor"),),
+        apart=_apart,
     ),
-    "AVERAGE_POOLING": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"})),
-    "AVERAGE_POOLING1": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"})),
+    "AVERAGE_POOLING": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"}), apart=_apart),
+    "AVERAGE_POOLING1": TorchOperator(average_pooling, numbers=frozenset({"input_tensor"}), apart=_apart),
     "AVERAGE_POOLING_GRAD": TorchOperator(
         average_pooling_grad,
         agree=(("input_gradient_tensor", "output_gradient_tensor"),),
         numbers=frozenset({"input_gradient_tensor"}),
+        apart=lambda desc: (0, 1),
     ),
 }

@@ -95,6 +95,12 @@ def _axes(scale: Tensor) -> list[int]:
     return [d for d, size in enumerate(scale.shape) if size == 1]
 
 
+def _apart(
+    desc: structures.DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC | structures.BatchNormalizationGrad,
+) -> list[int]:
+    return [d for d, size in enumerate(desc.scale_tensor.sizes) if size > 1]
+
+
 def _fault(desc: structures.BatchNormalization, level: Level) -> str:
     if level < Level.L4_0 and desc.operator == "BATCH_NORMALIZATION" and not desc.spatial:
         sizes = desc.input_tensor.sizes
@@ -109,12 +115,18 @@ _BACKWARD = ("input_tensor", "input_gradient_tensor", "mean_tensor", "variance_t
 _GRADIENTS = ("output_gradient_tensor", "output_scale_gradient_tensor", "output_bias_gradient_tensor")
 _STATISTICS = ("output_tensor", "output_mean_tensor", "output_variance_tensor")
 OPERATORS = {
-    "BATCH_NORMALIZATION": TorchOperator(inference, ((*_FORWARD, "output_tensor"),), frozenset(_FORWARD), fault=_fault),
+    "BATCH_NORMALIZATION": TorchOperator(
+        inference,
+        ((*_FORWARD, "output_tensor"),),
+        frozenset(_FORWARD),
+        fault=_fault,
+        apart=lambda desc: range(len(desc.input_tensor.sizes)),
+    ),
     "BATCH_NORMALIZATION_TRAINING": TorchOperator(
-        training, ((*_TRAINING, *_STATISTICS),), frozenset(_TRAINING), fault=_fault
+        training, ((*_TRAINING, *_STATISTICS),), frozenset(_TRAINING), fault=_fault, apart=_apart
     ),
     **{
-        name: TorchOperator(run, ((*_BACKWARD, *_GRADIENTS),), frozenset(_BACKWARD))
+        name: TorchOperator(run, ((*_BACKWARD, *_GRADIENTS),), frozenset(_BACKWARD), apart=_apart)
         for name, run in (
             ("BATCH_NORMALIZATION_GRAD", gradients),
             ("BATCH_NORMALIZATION_TRAINING_GRAD", training_gradients),

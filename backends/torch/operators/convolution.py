@@ -13,7 +13,7 @@ from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOp
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
 from dml_conformance.backends.torch.operators._products import factor, product
 from dml_conformance.backends.torch.operators._quantized import check_zero_points, low_32_bits, quantized, shifted
-from dml_conformance.backends.torch.operators._windows import add_windows, window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import add_windows, single, window_counts, window_view
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import DML_CONVOLUTION_OPERATOR_DESC, Convolution
 
@@ -57,6 +57,8 @@ def quantized_convolution(desc: Convolution, tensors: Tensors) -> Tensors:
     assert of_input is not None
     assert of_filter is not None
     check_zero_points(tensors, "input", "filter", "output")
+    if source.is_meta:
+        return {"output_tensor": _forward(desc, source, filters, made)}
     weights = filters.float() * of_filter.reshape(-1, *(1,) * (filters.dim() - 1))
     found = _forward(desc, source.float() * of_input, weights, made)
     spread = (-1, *(1,) * (source.dim() - 2))
@@ -116,7 +118,8 @@ def _forward(desc: Convolution, source: Tensor, filters: Tensor, made: int) -> T
     else:
         found = torch.cat([product(weights, part) for part in torch.split(columns, MOST_COLUMNS, -1)], -1)
     added = [n for size in more[::-1] for n in (0, size)]
-    return functional.pad(found.reshape(source.shape[0], made, *counts), added)
+    found = found.reshape(source.shape[0], made, *counts)
+    return functional.pad(found, added) if any(added) else found
 
 
 def _backward(desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tensor, made: int) -> Tensor:
@@ -143,6 +146,11 @@ def _backward(desc: DML_CONVOLUTION_OPERATOR_DESC, source: Tensor, filters: Tens
     return functional.pad(image, added)
 
 
+def _apart(desc: Convolution) -> list[int]:
+    return [0, *single(desc, desc.filter_tensor.sizes[2:])]
+
+
+_SHARED = frozenset({"filter_tensor"})
 OF_INTEGERS = (("input_tensor", "input_zero_point_tensor"), ("filter_tensor", "filter_zero_point_tensor"))
 OF_QUANTIZATION = tuple((f"{name}_scale_tensor", f"{name}_zero_point_tensor") for name in ("input", "filter", "output"))
 OPERATORS = {
@@ -152,6 +160,8 @@ OPERATORS = {
         numbers=frozenset(INPUTS),
         fault=fusion_fault,
         plan=plans.convolution,
+        apart=_apart,
+        shared=_SHARED,
     ),
     "CONVOLUTION_INTEGER": TorchOperator(
         convolution_integer,
@@ -161,11 +171,15 @@ OPERATORS = {
             ("input_tensor", "filter_tensor", "output_tensor"),
             ("input_zero_point_tensor", "filter_zero_point_tensor"),
         ),
+        apart=_apart,
+        shared=_SHARED,
     ),
     "QUANTIZED_LINEAR_CONVOLUTION": TorchOperator(
         quantized_convolution,
         agree=(*OF_INTEGERS, ("output_tensor", "output_zero_point_tensor")),
         numbers=frozenset((*sum(OF_INTEGERS, ()), *sum(OF_QUANTIZATION, ()), "bias_tensor")),
         ranks=((*INPUTS, "output_tensor"), *OF_QUANTIZATION),
+        apart=_apart,
+        shared=_SHARED,
     ),
 }

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.backends.torch.operators._indexing import off_axis, valid_axis
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import Cumulative
 
@@ -38,7 +38,7 @@ def _scan(scan: Callable[..., Tensor], empty: int, member: str, desc: Cumulative
 
 
 OPERATORS = {
-    name: TorchOperator(partial(_scan, *how), numbers=frozenset({"input_tensor"}))
+    name: TorchOperator(partial(_scan, *how), numbers=frozenset({"input_tensor"}), apart=off_axis)
     for name, how in (
         ("CUMULATIVE_SUMMATION", (torch.cumsum, 0, "has_exclusive_sum")),
         ("CUMULATIVE_PRODUCT", (torch.cumprod, 1, "has_exclusive_product")),

@@ -44,5 +44,6 @@ def _coordinates(sizes: tuple[int, ...], device: torch.device | None = None) -> 
 
 OPERATORS = {
     "DIAGONAL_MATRIX": TorchOperator(diagonal_matrix, agree=(), alike=True),
-    "DIAGONAL_MATRIX1": TorchOperator(diagonal_matrix1, fault=value_fault, alike=True),
+    # An element's value is that of its place, and not of what stands there alone.
+    "DIAGONAL_MATRIX1": TorchOperator(diagonal_matrix1, fault=value_fault, alike=True, apart=lambda desc: ()),
 }

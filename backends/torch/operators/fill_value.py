@@ -26,14 +26,15 @@ def fill_value_sequence(desc: structures.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, 
     """
     *outer, columns = desc.output_tensor.sizes
     data_type = desc.output_tensor.data_type
-    rows = torch.arange(math.prod(outer)).unsqueeze(1) * columns
     if data_type.is_float:
-        start, delta, kind = float(desc.value_start), float(desc.value_delta), NUMBERS[data_type]
-        rows, within_row = rows.to(torch.float64), torch.arange(columns).to(torch.float64)
+        start, delta = float(desc.value_start), float(desc.value_delta)
+        kind, wide = NUMBERS[data_type], torch.float64
     else:
         start, delta = bits_of(desc.value_start, data_type), bits_of(desc.value_delta, data_type)
-        kind, within_row = BITS[data_type.size], torch.arange(columns)
-    sequence = (rows * delta + start).to(kind) + (within_row * delta).to(kind)
+        kind, wide = BITS[data_type.size], torch.int64
+    rows = torch.arange(math.prod(outer)).mul_(columns).to(wide).mul_(delta).add_(start)
+    within_row = torch.arange(columns).to(wide).mul_(delta)
+    sequence = rows.to(kind).unsqueeze(1) + within_row.to(kind)
     return {"output_tensor": sequence.view(desc.output_tensor.sizes)}
 
 

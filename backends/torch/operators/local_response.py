@@ -34,6 +34,10 @@ def gradient(desc: LocalResponse, tensors: Tensors) -> Tensors:
     return {"output_gradient_tensor": found.to(source.dtype)}
 
 
+def _apart(desc: LocalResponse) -> tuple[int, ...]:
+    return (0, 2, 3) if desc.cross_channel else (0, 1)
+
+
 def _check(desc: LocalResponse, source: Tensor) -> None:
     if desc.local_size < 1:
         raise PlanError("LocalSize is 0")
@@ -58,6 +62,8 @@ def _around(numbers: Tensor, dimension: int, count: int) -> Tensor:
 
 
 OPERATORS = {
-    "LOCAL_RESPONSE_NORMALIZATION": TorchOperator(normalize, numbers=frozenset({"input_tensor"})),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": TorchOperator(gradient, (_GRADIENTS,), frozenset(_GRADIENTS[:2])),
+    "LOCAL_RESPONSE_NORMALIZATION": TorchOperator(normalize, numbers=frozenset({"input_tensor"}), apart=_apart),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": TorchOperator(
+        gradient, (_GRADIENTS,), frozenset(_GRADIENTS[:2]), apart=_apart
+    ),
 }

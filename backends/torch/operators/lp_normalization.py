@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import off_axis
 from dml_conformance.spec.structures import LpNormalization
 
 
@@ -20,4 +21,4 @@ def normalize(desc: LpNormalization, tensors: Tensors) -> Tensors:
     return {"output_tensor": (wide / (norm + desc.epsilon)).to(source.dtype)}
 
 
-OPERATORS = {"LP_NORMALIZATION": TorchOperator(normalize, numbers=frozenset({"input_tensor"}))}
+OPERATORS = {"LP_NORMALIZATION": TorchOperator(normalize, numbers=frozenset({"input_tensor"}), apart=off_axis)}

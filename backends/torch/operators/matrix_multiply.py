@@ -39,6 +39,10 @@ def multiply_to_float(desc: MatrixMultiply, tensors: Tensors) -> Tensors:
     return {"output_tensor": found.to(tensors["a_scale_tensor"].dtype)}
 
 
+def _apart(desc: MatrixMultiply) -> range:
+    return range(len(desc.output_tensor.sizes) - 2)
+
+
 def _differences(tensors: Tensors) -> tuple[Tensor, Tensor]:
     """A and B without their zero points, in FLOAT64; PlanError where their batches differ, which torch would repeat."""
     a, b = tensors["a_tensor"], tensors["b_tensor"]
@@ -56,7 +60,7 @@ def _dequantized(tensors: Tensors) -> tuple[Tensor, Tensor]:
     for name, matrix, axis in zip(("a", "b"), _differences(tensors), (-2, -1), strict=True):
         scale = _beside(tensors, f"{name}_scale_tensor", matrix, axis)
         assert scale is not None
-        found.append(matrix.float() * scale.float())
+        found.append(matrix.float().mul_(scale.float()))
     return found[0], found[1]
 
 
@@ -80,17 +84,19 @@ def _beside(tensors: Tensors, key: str, matrix: Tensor, axis: int) -> Tensor | N
 _INTEGER_TYPES = (("a_tensor", "a_zero_point_tensor"), ("b_tensor", "b_zero_point_tensor"))
 _OF_QUANTIZATION = tuple(f"{name}_{kind}_tensor" for name in ("a", "b", "output") for kind in ("scale", "zero_point"))
 OPERATORS = {
-    "MATRIX_MULTIPLY_INTEGER": TorchOperator(multiply_integer, _INTEGER_TYPES, _INTEGERS, (_MATRICES,)),
+    "MATRIX_MULTIPLY_INTEGER": TorchOperator(multiply_integer, _INTEGER_TYPES, _INTEGERS, (_MATRICES,), apart=_apart),
     "QUANTIZED_LINEAR_MATRIX_MULTIPLY": TorchOperator(
         quantized_multiply,
         (*_INTEGER_TYPES, ("output_zero_point_tensor", "output_tensor")),
         _INTEGERS | _SCALES | {"output_scale_tensor", "output_zero_point_tensor"},
         (_MATRICES, _OF_QUANTIZATION),
+        apart=_apart,
     ),
     "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": TorchOperator(
         multiply_to_float,
         (sum(_INTEGER_TYPES, ()), (*sorted(_SCALES), "bias_tensor", "output_tensor")),
         _INTEGERS | _SCALES | {"bias_tensor"},
         ((*_MATRICES, "bias_tensor"), _OF_QUANTIZATION[:4]),
+        apart=_apart,
     ),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
 from dml_conformance.backends.torch.operators._fused import activated, fusion_fault
-from dml_conformance.backends.torch.operators._indexing import valid_axes
+from dml_conformance.backends.torch.operators._indexing import off_axis, valid_axes
 from dml_conformance.backends.torch.operators._shares import mean_along
 from dml_conformance.spec import structures
 from dml_conformance.spec.levels import Level
@@ -15,7 +15,11 @@ _OPTIONAL = _INPUTS[1:]
 
 def of_image(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     """MEAN_VARIANCE_NORMALIZATION: height and width, and with CrossChannel all channels."""
-    return _normalized(desc, tensors, (1, 2, 3) if desc.cross_channel else (2, 3), True, desc.normalize_variance)
+    return _normalized(desc, tensors, _image_axes(desc), True, desc.normalize_variance)
+
+
+def _image_axes(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC) -> tuple[int, ...]:
+    return (1, 2, 3) if desc.cross_channel else (2, 3)
 
 
 def along_axes(desc: structures.DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, tensors: Tensors) -> Tensors:
@@ -64,10 +68,10 @@ def _fault_of_channels(desc: structures.MeanVariance, level: Level) -> str:
 
 
 OPERATORS = {
-    name: TorchOperator(run, ((*_INPUTS, "output_tensor"),), frozenset(_INPUTS), fault=fault)
-    for name, run, fault in (
-        ("MEAN_VARIANCE_NORMALIZATION", of_image, _fault),
-        ("MEAN_VARIANCE_NORMALIZATION1", along_axes, _fault_of_channels),
-        ("MEAN_VARIANCE_NORMALIZATION2", by_root_mean_square, _fault),
+    name: TorchOperator(run, ((*_INPUTS, "output_tensor"),), frozenset(_INPUTS), fault=fault, apart=apart)
+    for name, run, fault, apart in (
+        ("MEAN_VARIANCE_NORMALIZATION", of_image, _fault, lambda desc: {0, 1, 2, 3}.difference(_image_axes(desc))),
+        ("MEAN_VARIANCE_NORMALIZATION1", along_axes, _fault_of_channels, off_axis),
+        ("MEAN_VARIANCE_NORMALIZATION2", by_root_mean_square, _fault, off_axis),
     )
 }

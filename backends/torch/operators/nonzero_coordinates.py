@@ -25,16 +25,16 @@ def nonzero_coordinates(desc: NonzeroCoordinates, tensors: Tensors) -> Tensors:
         count, found = (torch.empty(size, dtype=torch.int32, device=source.device) for size in (counts, shape))
         return {"output_count_tensor": count, "output_coordinates_tensor": found}
     is_nonzero = ((source if source.is_floating_point() else bits(source)) != 0).reshape(-1)
-    seen = is_nonzero.cumsum(0)
+    row = is_nonzero.cumsum(0)
+    count = row[-1:].to(torch.int32).view(counts)
     # An element that is zero writes a row after all others, which is dropped.
-    row = torch.where(is_nonzero, seen - 1, elements)
+    row.sub_(1).masked_fill_(is_nonzero.logical_not_(), elements)
     found = torch.zeros((elements + 1, columns), dtype=torch.int32, device=source.device)
     for column in range(columns):
         d = len(sizes) - columns + column
         along = torch.arange(sizes[d], dtype=torch.int32, device=source.device)
         along = along.view([-1 if other == d else 1 for other in range(len(sizes))]).expand(sizes).reshape(-1)
         found[:, column].scatter_(0, row, along)
-    count = seen[-1:].to(torch.int32).view(counts)
     return {"output_count_tensor": count, "output_coordinates_tensor": found[:elements].view(shape)}
 
 

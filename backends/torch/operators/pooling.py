@@ -11,7 +11,7 @@ from torch import Tensor
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
 from dml_conformance.backends.torch.operators._numbers import narrow
 from dml_conformance.backends.torch.operators._order import as_index, comparable
-from dml_conformance.backends.torch.operators._windows import as_addends, window_counts, window_view
+from dml_conformance.backends.torch.operators._windows import as_addends, single, window_counts, window_view
 from dml_conformance.spec.structures import (
     DML_LP_POOLING1_OPERATOR_DESC,
     DML_LP_POOLING_OPERATOR_DESC,
@@ -43,6 +43,12 @@ def _first_greatest(desc: Pooling | PoolingGrad, source: Tensor, counts: Sequenc
     most = rows.amax(2, keepdim=True)
     is_most = (rows == most) | (rows.isnan() & most.isnan()) if rows.is_floating_point() else rows == most
     return most.squeeze(2), torch.where(is_most, at, prod(spatial)).amin(2)
+
+
+def _apart(desc: Pooling | PoolingGrad) -> list[int]:
+    if getattr(desc, "output_indices_tensor", None) is not None:  # which count all elements
+        return []
+    return [0, 1, *single(desc, desc.window_size)]
 
 
 def max_pooling(desc: Pooling, tensors: Tensors) -> Tensors:
@@ -93,12 +99,12 @@ def max_pooling_grad(desc: PoolingGrad, tensors: Tensors) -> Tensors:
 _SOURCE = frozenset({"input_tensor"})
 _BOTH = ("input_tensor", "input_gradient_tensor")
 OPERATORS = {
-    "MAX_POOLING": TorchOperator(max_pooling, numbers=_SOURCE),
-    "MAX_POOLING1": TorchOperator(max_pooling, numbers=_SOURCE),
-    "MAX_POOLING2": TorchOperator(max_pooling, numbers=_SOURCE),
-    "LP_POOLING": TorchOperator(lp_pooling, numbers=_SOURCE),
-    "LP_POOLING1": TorchOperator(lp_pooling, numbers=_SOURCE),
+    "MAX_POOLING": TorchOperator(max_pooling, numbers=_SOURCE, apart=_apart),
+    "MAX_POOLING1": TorchOperator(max_pooling, numbers=_SOURCE, apart=_apart),
+    "MAX_POOLING2": TorchOperator(max_pooling, numbers=_SOURCE, apart=_apart),
+    "LP_POOLING": TorchOperator(lp_pooling, numbers=_SOURCE, apart=_apart),
+    "LP_POOLING1": TorchOperator(lp_pooling, numbers=_SOURCE, apart=_apart),
     "MAX_POOLING_GRAD": TorchOperator(
-        max_pooling_grad, agree=((*_BOTH, "output_gradient_tensor"),), numbers=frozenset(_BOTH)
+        max_pooling_grad, agree=((*_BOTH, "output_gradient_tensor"),), numbers=frozenset(_BOTH), apart=_apart
     ),
 }

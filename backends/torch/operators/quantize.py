@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator, element_wise_quantize
 from dml_conformance.backends.torch.operators._quantized import quantized
@@ -15,31 +14,38 @@ _KEYS = {"quantization_tensors[0]": "scale_tensor", "quantization_tensors[1]": "
 
 def quantize(desc: Quantize, tensors: Tensors) -> Tensors:
     """`clamp(round(input / scale) + zero_point, least, largest)`, in FLOAT32."""
-    source, found = tensors["input_tensor"].to(torch.float32), _spread(tensors)
-    scale, zero_point = found["scale_tensor"], found.get("zero_point_tensor")
-    return {"output_tensor": quantized(source, scale, zero_point, desc.output_tensor.data_type)}
+    found = _in_blocks(tensors)
+    source, scale, zero_point = (
+        found["input_tensor"].to(torch.float32),
+        found["scale_tensor"],
+        found.get("zero_point_tensor"),
+    )
+    blocks = quantized(source, scale, zero_point, desc.output_tensor.data_type)
+    return {"output_tensor": blocks.reshape(tensors["input_tensor"].shape)}
 
 
 def dequantize(desc: Quantize, tensors: Tensors) -> Tensors:
     """`(input - zero_point) * scale`, in FLOAT32."""
-    return element_wise_quantize.dequantize(desc, _spread(tensors))
+    blocks = element_wise_quantize.dequantize(desc, _in_blocks(tensors))["output_tensor"]
+    return {"output_tensor": blocks.reshape(tensors["input_tensor"].shape)}
 
 
-def _spread(tensors: Tensors) -> Tensors:
-    """The inputs, with a scale and a zero point for each element."""
-    sizes = tensors["input_tensor"].shape
-    return {_KEYS.get(key, key): _repeated(tensor, sizes) for key, tensor in tensors.items()}
+def _in_blocks(tensors: Tensors) -> Tensors:
+    """The inputs with two dimensions for each one, the blocks and the elements of a block: those share one scale."""
+    sizes, counts = tensors["input_tensor"].shape, tensors["quantization_tensors[0]"].shape
+    if any(size % count for size, count in zip(sizes, counts, strict=True)):
+        raise PlanError(f"{tuple(counts)} blocks do not make {tuple(sizes)} elements")
+    lengths = [size // count for size, count in zip(sizes, counts, strict=True)]
+    found = {
+        "input_tensor": tensors["input_tensor"].reshape([n for pair in zip(counts, lengths, strict=True) for n in pair])
+    }
+    ones = [n for count in counts for n in (count, 1)]
+    return found | {_KEYS[key]: tensor.reshape(ones) for key, tensor in tensors.items() if key in _KEYS}
 
 
-def _repeated(blocks: Tensor, sizes: torch.Size) -> Tensor:
-    """Every element as often as its block is long."""
-    for axis, size in enumerate(sizes):
-        length, rest = divmod(size, blocks.shape[axis])
-        if rest:
-            raise PlanError(f"{blocks.shape[axis]} blocks do not make {size} elements along dimension {axis}")
-        if length > 1:
-            blocks = blocks.repeat_interleave(length, axis)
-    return blocks
+def _apart(desc: Quantize) -> list[int]:
+    sizes = zip(desc.input_tensor.sizes, desc.quantization_tensors[0].sizes, strict=True)
+    return [d for d, (size, count) in enumerate(sizes) if count in (1, size)]
 
 
 def _fault(desc: Quantize, level: Level) -> str:
@@ -57,6 +63,6 @@ def _fault(desc: Quantize, level: Level) -> str:
 
 _NUMBERS = frozenset({"input_tensor", "quantization_tensors"})
 OPERATORS = {
-    "QUANTIZE": TorchOperator(quantize, agree=(), numbers=_NUMBERS, fault=_fault),
-    "DEQUANTIZE": TorchOperator(dequantize, agree=(), numbers=_NUMBERS, fault=_fault),
+    "QUANTIZE": TorchOperator(quantize, agree=(), numbers=_NUMBERS, fault=_fault, apart=_apart),
+    "DEQUANTIZE": TorchOperator(dequantize, agree=(), numbers=_NUMBERS, fault=_fault, apart=_apart),
 }

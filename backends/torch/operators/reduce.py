@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
+from dml_conformance.backends.torch.operators._indexing import off_axis, rows_along, valid_axes
 from dml_conformance.backends.torch.operators._numbers import narrow, widen
 from dml_conformance.backends.torch.operators._order import UNSIGNED, as_index, bits
 from dml_conformance.backends.torch.operators._shares import share
@@ -66,4 +66,4 @@ def _fault(desc: Reduce, level: Level) -> str:
     return "" if desc.function in _PLACES or of == to else f"OutputTensor is {to.name}, InputTensor is {of.name}"
 
 
-OPERATORS = {"REDUCE": TorchOperator(reduce, (), frozenset({"input_tensor"}), fault=_fault)}
+OPERATORS = {"REDUCE": TorchOperator(reduce, (), frozenset({"input_tensor"}), fault=_fault, apart=off_axis)}

@@ -51,13 +51,17 @@ def resample(desc: Resample, tensors: Tensors) -> Tensors:
 
 
 def resample_grad(desc: ResampleGrad, tensors: Tensors) -> Tensors:
-    """Along one dimension after the other, elements are added up at the places that they were taken from."""
+    """Along one dimension after the other, elements are added up at the places that they were taken from; first where
+    that makes them fewer."""
     source, sizes = tensors["input_gradient_tensor"], desc.output_gradient_tensor.sizes
     _arrays(desc, source)
     if source.is_meta:
         return {"output_gradient_tensor": source.new_empty(sizes)}
     found = source.double()
-    for d, size in enumerate(sizes):
+    for d in sorted(range(source.dim()), key=lambda d: sizes[d] / source.shape[d]):
+        size = sizes[d]
+        if size == found.shape[d] == 1:
+            continue
         target = found.new_zeros((*found.shape[:d], size, *found.shape[d + 1 :]))
         if _is_linear(desc):
             offsets = desc.input_pixel_offsets[d], desc.output_pixel_offsets[d]

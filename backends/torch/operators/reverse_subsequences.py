@@ -23,7 +23,8 @@ def reverse_subsequences(desc: ReverseSubsequences, tensors: Tensors) -> Tensors
     else:
         n = lengths.to(torch.int64).clamp_(max=size)
     i = torch.arange(size, device=source.device).view([-1 if d == axis else 1 for d in range(source.dim())])
-    places = torch.where(i < n, n - 1 - i, i)
+    places = n - 1 - i
+    torch.where(i < n, places, i, out=places)
     return {"output_tensor": torch.gather(source, axis, places, out=tensors.get("output_tensor"))}
 
 

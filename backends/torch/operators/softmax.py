@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import rows_along, valid_axes
+from dml_conformance.backends.torch.operators._indexing import off_axis, rows_along, valid_axes
 from dml_conformance.spec.structures import Softmax
 
 
@@ -37,7 +37,9 @@ _FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "HARDMAX": _hardmax,
 }
 OPERATORS = {
-    f"ACTIVATION_{name}{suffix}": TorchOperator(partial(along, function), numbers=frozenset({"input_tensor"}))
+    f"ACTIVATION_{name}{suffix}": TorchOperator(
+        partial(along, function), numbers=frozenset({"input_tensor"}), apart=off_axis
+    )
     for name, function in _FUNCTIONS.items()
     for suffix in ("", "1")
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from dml_conformance.backends.torch.operators import PlanError, Tensors, TorchOperator
-from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.backends.torch.operators._indexing import off_axis, valid_axis
 from dml_conformance.backends.torch.operators._order import as_index, bits, comparable
 from dml_conformance.spec.field_kinds import enumeration
 from dml_conformance.spec.structures import TopK
@@ -32,4 +32,6 @@ def top_k(desc: TopK, tensors: Tensors) -> Tensors:
 
 
 _AGREE = (("input_tensor", "output_value_tensor"),)
-OPERATORS = {name: TorchOperator(top_k, _AGREE, frozenset({"input_tensor"})) for name in ("TOP_K", "TOP_K1")}
+OPERATORS = {
+    name: TorchOperator(top_k, _AGREE, frozenset({"input_tensor"}), apart=off_axis) for name in ("TOP_K", "TOP_K1")
+}

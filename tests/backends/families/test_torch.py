@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from family_cases import assert_conforms, boundary_runs, small_runs
 from triton_interpreter import HAS_CUDA
 
 from dml_conformance.backends.torch import TorchBackend
+from dml_conformance.backends.torch import operators as torch_rows
 from dml_conformance.backends.torch.decisions import decide
-from dml_conformance.backends.torch.operators import torch_operators
+from dml_conformance.backends.torch.operators import TorchOperator, torch_operators
 from dml_conformance.spec.accuracy import DIRECTML, TOLERANCES
 from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.spec.operator import outputs
@@ -17,6 +20,10 @@ from dml_conformance.strategies.builders import builder
 from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import resize_at
+
+
+# Operators whose elements are those of their places.
+POSITIONAL = ("DIAGONAL_MATRIX", "DIAGONAL_MATRIX1", "FILL_VALUE_CONSTANT", "FILL_VALUE_SEQUENCE")
 
 
 @pytest.mark.few(3, 48)
@@ -31,6 +38,24 @@ def test_torch_agrees_with_the_reference(name: str) -> None:
 @pytest.mark.parametrize("name", operators())
 def test_torch_on_cuda_agrees_with_the_reference(name: str) -> None:
     agrees(TorchBackend("cuda"), name)
+
+
+@pytest.mark.few(3, 48)
+@pytest.mark.parametrize("name", [name for name, of in torch_operators().items() if of.apart or of.alike])
+def test_parts_make_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three elements of the largest tensor or little more, as far as the operator can be cut."""
+    counts, parts = [], TorchOperator.parts
+
+    def counted(*of: Any) -> list[Any]:
+        found = list(parts(*of))
+        counts.append(len(found))
+        return found
+
+    monkeypatch.setattr(torch_rows, "MOST_IN_A_PART", 3)
+    monkeypatch.setattr(TorchOperator, "parts", counted)
+    for run in (*small_runs(name), *boundary_runs(name, HIGHEST)):
+        assert_conforms(TorchBackend("cpu"), run, [DIRECTML])
+    assert max(counts) > 1 or name in POSITIONAL
 
 
 def agrees(backend: TorchBackend, name: str) -> None:
