@@ -6,7 +6,7 @@ import ctypes
 from contextlib import suppress
 
 LARGE_CASE = 2**24  # bytes of tensors, after which there may be much to give back
-MOST_KEPT = 5 * 2**27  # bytes that a process has of its own between large cases
+MOST_KEPT = 3 * 2**28  # bytes that a process has between large cases, with those that it shares
 
 
 def keep_freed_memory() -> None:
@@ -22,12 +22,12 @@ def keep_freed_memory() -> None:
 
 
 def give_back_memory() -> None:
-    """Give the system what is kept, where this process has more than 640 MiB of its own, so that the next large case
-    does not take it beyond 1 GiB, or half of the machine's memory is taken: others have large cases too. Where that
-    cannot be told, nothing is given back."""
+    """Give the system what is kept, where this process has more than 768 MiB, so that the next large case does not take
+    it beyond 1 GiB, or half of the machine's memory is taken: others have large cases too. Where that cannot be told,
+    nothing is given back."""
     import psutil  # a backend's process starts without
 
     with suppress(AttributeError, OSError, TypeError, psutil.Error):
         own, machine = psutil.Process().memory_info(), psutil.virtual_memory()
-        if own.rss - own.shared > MOST_KEPT or machine.available < machine.total / 2:
+        if own.rss > MOST_KEPT or machine.available < machine.total / 2:
             ctypes.CDLL(None).malloc_trim(0)

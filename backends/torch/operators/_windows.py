@@ -99,8 +99,9 @@ def _places(
     """Where each element of each window stands in the row of the padded image, window elements first."""
     rank, kind, parts = len(counts), torch.int32 if prod(padded) < 2**31 else torch.int64, []
     for d in range(rank):
-        within = torch.arange(window[d], dtype=kind, device=device).mul_(dilations_of(desc)[d])
-        between = torch.arange(counts[d], dtype=kind, device=device).mul_(desc.strides[d])
+        # In 64 bits first: a step that nothing is taken by may be any number.
+        within = torch.arange(window[d], device=device).mul_(dilations_of(desc)[d]).to(kind)
+        between = torch.arange(counts[d], device=device).mul_(desc.strides[d]).to(kind)
         along = (within[:, None] + between).mul_(prod(padded[d + 1 :]))
         sizes = [1] * (2 * rank)
         sizes[d], sizes[rank + d] = along.shape

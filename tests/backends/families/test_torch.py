@@ -21,7 +21,6 @@ from dml_conformance.strategies.chooser import SeededChooser
 from dml_conformance.strategies.context import Context
 from dml_conformance.strategies.edits import resize_at
 
-
 # Operators whose elements are those of their places.
 POSITIONAL = ("DIAGONAL_MATRIX", "DIAGONAL_MATRIX1", "FILL_VALUE_CONSTANT", "FILL_VALUE_SEQUENCE")
 
