@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 LARGE_CASE = 2**24  # bytes of tensors, after which there may be much to give back
-MOST_KEPT = 3 * 2**28  # bytes that a process has between large cases, with those that it shares
+MOST_KEPT = 3 * 2**28  # bytes that a process has of its own beside the tensors of a case
 
 
 def keep_freed_memory() -> None:
@@ -21,13 +22,26 @@ def keep_freed_memory() -> None:
         set_option(-1, 2**30)  # M_TRIM_THRESHOLD
 
 
-def give_back_memory() -> None:
-    """Give the system what is kept, where this process has more than 768 MiB, so that the next large case does not take
-    it beyond 1 GiB, or half of the machine's memory is taken: others have large cases too. Where that cannot be told,
-    nothing is given back."""
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """While a process works on so many bytes of tensors: before and after much of them, give back what is kept."""
+    if size > LARGE_CASE:
+        give_back_memory(size)
+    try:
+        yield
+    finally:
+        if size > LARGE_CASE:
+            give_back_memory()
+
+
+def give_back_memory(to_come: int = 0) -> None:
+    """Give the system what is kept, where this process has more than 768 MiB of its own, with what is to come unless
+    that alone is more, so that it stays below 1 GiB; or where half of the machine's memory is taken: others have large
+    cases too. Where that cannot be told, nothing is given back."""
     import psutil  # a backend's process starts without
 
     with suppress(AttributeError, OSError, TypeError, psutil.Error):
         own, machine = psutil.Process().memory_info(), psutil.virtual_memory()
-        if own.rss > MOST_KEPT or machine.available < machine.total / 2:
+        beside = to_come if to_come < MOST_KEPT else 0
+        if own.rss - own.shared + beside > MOST_KEPT or machine.available < machine.total / 2:
             ctypes.CDLL(None).malloc_trim(0)

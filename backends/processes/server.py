@@ -19,7 +19,7 @@ from typing import Any
 
 from dml_conformance.backends.base import Answer, Backend, Binding, Bytes, Execution, Unsupported, takes_batches
 from dml_conformance.backends.foreign_text import encodable, place_of
-from dml_conformance.backends.heap import LARGE_CASE, give_back_memory, keep_freed_memory
+from dml_conformance.backends.heap import keep_freed_memory, room_for
 from dml_conformance.backends.loading import BackendError, load_backend, with_shared_code
 from dml_conformance.backends.processes.arena import ArenaView
 from dml_conformance.backends.processes.child_process import DUMP, take_pipes
@@ -120,12 +120,11 @@ class BackendServer:
         for execution in executions if request.validate else ():
             with suppress(Exception):  # the answer was given before
                 self._backend.validate(execution.desc, execution.level)
-        if request.batch:
-            self._backend.execute_batch(executions)
-        else:
-            self._backend.execute(*executions[0])
-        if sum(map(len, resources.values())) > LARGE_CASE:  # the shared memory stays as long as it ever was
-            give_back_memory()
+        with room_for(sum(map(len, resources.values()))):  # the shared memory stays as long as it ever was
+            if request.batch:
+                self._backend.execute_batch(executions)
+            else:
+                self._backend.execute(*executions[0])
         return Completion()
 
     def _arguments(self, job: Job, memory: Bytes, resources: dict[tuple[int, int, bool], Bytes]) -> Execution:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dml_conformance.backends.base import RAISED, Answer, Backend, Binding, Bindings, Bytes, Capabilities, Unsupported
 from dml_conformance.backends.directml.structs import beyond_structs
 from dml_conformance.backends.foreign_text import place_of
-from dml_conformance.backends.heap import LARGE_CASE, give_back_memory
+from dml_conformance.backends.heap import room_for
 from dml_conformance.backends.onnxruntime.forms import beyond_onnx
 from dml_conformance.backends.processes.backend import IsolatedBackend
 from dml_conformance.backends.processes.errors import ProcessLost, StrayWrite
@@ -479,14 +479,11 @@ class Judge:
 
         A very large one, whose outputs nobody asks for, lies in the memory that the backend's process shares.
         """
-        try:
+        with room_for(pending.needed):
             if written is None and pending.is_sampled and isinstance(self.backend, IsolatedBackend):
                 with self.backend.lending() as lend:
                     return self._execute_in(lend, pending, contents, {})
             return self._execute_in(lambda _: None, pending, contents, {} if written is None else written)
-        finally:
-            if pending.needed > LARGE_CASE:
-                give_back_memory()
 
     def _execute_in(
         self,

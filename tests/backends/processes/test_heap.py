@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from five_operators import TileDesc
 
+from dml_conformance.backends import heap
 from dml_conformance.backends.processes import server
 from dml_conformance.backends.processes.wire import Completion, Execute, Job, describe
 from dml_conformance.spec.datatypes import DataType
@@ -60,17 +61,25 @@ def test_where_a_process_may_not_look_at_itself_nothing_is_raised(error: str) ->
     assert mib("heap.keep_freed_memory()", f"{hidden}; heap.give_back_memory(); psutil.Process = P")
 
 
-@pytest.mark.parametrize(("size", "is_asked"), [(64, False), (2**24 + 1, True)])
-def test_after_a_large_case_alone_it_is_asked_what_to_give_back(
-    size: int, is_asked: bool, monkeypatch: pytest.MonkeyPatch
+def test_what_is_to_come_counts_unless_it_is_too_much_for_any_process() -> None:
+    roomy = f"heap.keep_freed_memory(); {MACHINE.format(2)}; heap.MOST_KEPT = 2**29"
+    kept = mib(roomy)
+    assert mib(roomy, "heap.give_back_memory(2**26)") > kept - 50
+    assert mib(roomy, "heap.give_back_memory(2**29 - 2**26)") < kept - 150
+    assert mib(roomy, "heap.give_back_memory(2**29)") > kept - 50
+
+
+@pytest.mark.parametrize(("size", "asked_of"), [(64, []), (2**24 + 1, [(2**24 + 1,), ()])])
+def test_before_and_after_a_large_case_alone_it_is_asked_what_to_give_back(
+    size: int, asked_of: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The memory that is shared stays as large as the largest case's, and to ask takes as long as a small case does."""
-    asked: list[None] = []
-    monkeypatch.setattr(server, "give_back_memory", lambda: asked.append(None))
+    asked: list[tuple[int, ...]] = []
+    monkeypatch.setattr(heap, "give_back_memory", lambda *size: asked.append(size))
     memory: Any = SimpleNamespace(memory=lambda shared: np.zeros(shared, np.uint8))
     backend = SimpleNamespace(execute=lambda *_: None)
     tensor = TensorDesc.of(DataType.UINT8, (1, 1, 1, 1))
     job = Job(describe(TileDesc(tensor, tensor, (1, 1, 1, 1))), HIGHEST, (), (("output_tensor", 0, size, 0, 1, True),))
     request = Execute(2**25, (job,), validate=False, batch=False)
     assert list(server.BackendServer(backend, memory).answers(request)) == [Completion()]
-    assert bool(asked) is is_asked
+    assert asked == asked_of
