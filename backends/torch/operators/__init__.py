@@ -96,11 +96,12 @@ class TorchOperator:
         """
         tensors = {**inputs, **outputs}
         largest = max((tensor for key, tensor in tensors.items() if key not in self.shared), key=Tensor.numel)
-        count = -(-largest.numel() // MOST_IN_A_PART)
-        apart = self.apart(desc) if self.apart else range(largest.dim()) if self.alike and inputs else ()
-        # The first dimension that has so many places, else the one that has most.
-        cut = max(apart, key=lambda d: min(largest.shape[d], count), default=None)
-        if cut is None or count == 1 or largest.device.type != "cpu" or _share_memory(inputs, outputs):
+        count, cut = -(-largest.numel() // MOST_IN_A_PART), None
+        if count > 1 and largest.device.type == "cpu" and not _share_memory(inputs, outputs):
+            apart = self.apart(desc) if self.apart else range(largest.dim()) if self.alike and inputs else ()
+            # The first dimension that has so many places, else the one that has most.
+            cut = max(apart, key=lambda d: min(largest.shape[d], count), default=None)
+        if cut is None:
             yield inputs, outputs
             return
         size = largest.shape[cut]
