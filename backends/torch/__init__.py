@@ -246,11 +246,13 @@ class _Torch:
     def _eager(
         self, operator: TorchOperator, desc: OperatorDesc, sources: Tensors, targets: Mapping[str, Tensor]
     ) -> Work:
+        parts = [
+            (read, written, {key: of for key, of in written.items() if of.is_contiguous()} if operator.fills else None)
+            for read, written in operator.parts(desc, sources, targets)
+        ]
+
         def work() -> None:
-            for read, written in operator.parts(desc, sources, targets):
-                packed = None
-                if operator.fills:
-                    packed = {key: target for key, target in written.items() if target.is_contiguous()}
+            for read, written, packed in parts:
                 results = operator.outputs(desc, read, self._device, packed)
                 for key, target in written.items():
                     fill(target, results[key])

@@ -36,8 +36,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -97,7 +99,7 @@ class TorchOperator:
         tensors = {**inputs, **outputs}
         largest = max((tensor for key, tensor in tensors.items() if key not in self.shared), key=Tensor.numel)
         count, cut = -(-largest.numel() // MOST_IN_A_PART), None
-        if count > 1 and largest.device.type == "cpu" and not _share_memory(inputs, outputs):
+        if count > 1 and largest.device.type == "cpu" and not _overlap(inputs, outputs):
             apart = self.apart(desc) if self.apart else range(largest.dim()) if self.alike and inputs else ()
             # The first dimension that has so many places, else the one that has most.
             cut = max(apart, key=lambda d: min(largest.shape[d], count), default=None)
@@ -122,16 +124,9 @@ class TorchOperator:
             return self.run(desc, tensors)
 
 
-def _share_memory(inputs: Tensors, outputs: Tensors) -> bool:
-    read = [_addresses(tensor) for tensor in inputs.values()]
-    written = [_addresses(tensor) for tensor in outputs.values()]
-    return any(one.start < other.stop and other.start < one.stop for one in read for other in written)
-
-
-def _addresses(tensor: Tensor) -> range:
-    """From the first byte of a tensor to its last one."""
-    last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    return range(tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.itemsize)
+def _overlap(inputs: Tensors, outputs: Tensors) -> bool:
+    pairs = product(inputs.values(), outputs.values())
+    return any(np.may_share_memory(read.numpy(), written.numpy()) for read, written in pairs)
 
 
 @cache

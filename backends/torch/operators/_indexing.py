@@ -103,9 +103,9 @@ def off_axis(desc: OffAxis) -> list[int]:
     return [d for d in range(rank) if d not in axes]
 
 
-def check_off_axis(source: Tensor, indices: Tensor, axis: int) -> None:
-    """Raise PlanError unless indices have the sizes of a tensor off the axis, where torch itself would take fewer."""
-    check_sizes("IndicesTensor", indices, (*source.shape[:axis], indices.shape[axis], *source.shape[axis + 1 :]))
+def check_off_axis(source: Tensor, other: Tensor, axis: int, name: str = "IndicesTensor") -> None:
+    """Raise PlanError unless another has the sizes of a tensor off the axis, where torch itself would take fewer."""
+    check_sizes(name, other, (*source.shape[:axis], other.shape[axis], *source.shape[axis + 1 :]))
 
 
 def valid_axes(axes: Sequence[int], source: Tensor) -> list[int]:

@@ -40,13 +40,8 @@ def dilations_of(desc: Windowed) -> Sequence[int]:
 
 def single(desc: Windowed, sizes: Sequence[int]) -> list[int]:
     """The dimensions along which windows of these sizes are the elements of the image, one by one."""
-    arrays = (
-        sizes,
-        desc.strides,
-        desc.start_padding,
-        desc.end_padding,
-        getattr(desc, "output_padding", desc.end_padding),
-    )
+    more = getattr(desc, "output_padding", (0,) * len(sizes))
+    arrays = (sizes, desc.strides, desc.start_padding, desc.end_padding, more)
     return [2 + d for d, entries in enumerate(zip(*arrays, strict=True)) if entries == (1, 1, 0, 0, 0)]
 
 

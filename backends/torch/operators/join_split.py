@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from dml_conformance.backends.torch.operators import Tensors, TorchOperator, check_sizes
-from dml_conformance.backends.torch.operators._indexing import valid_axis
+from dml_conformance.backends.torch.operators import Tensors, TorchOperator
+from dml_conformance.backends.torch.operators._indexing import check_off_axis, valid_axis
 from dml_conformance.spec.structures import DML_JOIN_OPERATOR_DESC, DML_SPLIT_OPERATOR_DESC
 
 
@@ -14,11 +14,11 @@ def join(desc: DML_JOIN_OPERATOR_DESC, tensors: Tensors) -> Tensors:
     parts = [tensors[f"input_tensors[{n}]"] for n in range(len(desc.input_tensors))]
     axis, out = valid_axis(desc, parts[0]), tensors.get("output_tensor")
     if parts[0].is_meta:
-        before, behind = parts[0].shape[:axis], parts[0].shape[axis + 1 :]
-        lengths = [part.shape[axis] for part in parts]
-        for n, (part, length) in enumerate(zip(parts, lengths, strict=True)):
-            check_sizes(f"InputTensors[{n}]", part, (*before, length, *behind))
-        return {"output_tensor": parts[0].new_empty((*before, sum(lengths), *behind))}
+        for n, part in enumerate(parts):
+            check_off_axis(parts[0], part, axis, f"InputTensors[{n}]")
+        sizes = list(parts[0].shape)
+        sizes[axis] = sum(part.shape[axis] for part in parts)
+        return {"output_tensor": parts[0].new_empty(sizes)}
     return {"output_tensor": torch.cat(parts, axis) if out is None else torch.cat(parts, axis, out=out)}
 
 

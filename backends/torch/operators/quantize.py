@@ -15,12 +15,8 @@ _KEYS = {"quantization_tensors[0]": "scale_tensor", "quantization_tensors[1]": "
 def quantize(desc: Quantize, tensors: Tensors) -> Tensors:
     """`clamp(round(input / scale) + zero_point, least, largest)`, in FLOAT32."""
     found = _in_blocks(tensors)
-    source, scale, zero_point = (
-        found["input_tensor"].to(torch.float32),
-        found["scale_tensor"],
-        found.get("zero_point_tensor"),
-    )
-    blocks = quantized(source, scale, zero_point, desc.output_tensor.data_type)
+    source, zero_point = found["input_tensor"].to(torch.float32), found.get("zero_point_tensor")
+    blocks = quantized(source, found["scale_tensor"], zero_point, desc.output_tensor.data_type)
     return {"output_tensor": blocks.reshape(tensors["input_tensor"].shape)}
 
 
@@ -35,12 +31,10 @@ def _in_blocks(tensors: Tensors) -> Tensors:
     sizes, counts = tensors["input_tensor"].shape, tensors["quantization_tensors[0]"].shape
     if any(size % count for size, count in zip(sizes, counts, strict=True)):
         raise PlanError(f"{tuple(counts)} blocks do not make {tuple(sizes)} elements")
-    lengths = [size // count for size, count in zip(sizes, counts, strict=True)]
-    found = {
-        "input_tensor": tensors["input_tensor"].reshape([n for pair in zip(counts, lengths, strict=True) for n in pair])
-    }
+    split = [n for size, count in zip(sizes, counts, strict=True) for n in (count, size // count)]
     ones = [n for count in counts for n in (count, 1)]
-    return found | {_KEYS[key]: tensor.reshape(ones) for key, tensor in tensors.items() if key in _KEYS}
+    found = {_KEYS[key]: tensor.reshape(ones) for key, tensor in tensors.items() if key in _KEYS}
+    return found | {"input_tensor": tensors["input_tensor"].reshape(split)}
 
 
 def _apart(desc: Quantize) -> list[int]:
