@@ -260,7 +260,8 @@ class Caveat(StrEnum):
 _MEANINGS = {
     Caveat.IMPLAUSIBLE: "not the time that passed for the judge meanwhile, or more bytes written than memory takes",
     Caveat.LAUNCH_BOUND: "hardly slower than the smallest output: what was measured is a launch",
-    Caveat.DISTURBED: "the runs, or the copies before and after, differ by more than a fifth, or did not become steady",
+    Caveat.DISTURBED: "the runs, or copies before and after that are no launches, differ by more than a fifth, or did "
+    "not become steady",
     Caveat.CACHED: "above the copy by what lies in caches: from memory, or at a larger size, it is not",
     Caveat.UNLIKE_A_COPY: "above the copy: it touches fewer bytes than are counted, reads and writes in another "
     "proportion, or no copy that was measured is as fast as the device",

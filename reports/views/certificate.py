@@ -359,9 +359,9 @@ class Speed(CertificateEntry, frozen=True, kw_only=True):
         fraction_of_copy: the one by the other.
         caveats: what is to be known of it before it is believed. `not plausible`: it is not the time that passed for
             the judge meanwhile, or more than memory takes. `launch-bound`: hardly slower than the smallest output.
-            `disturbed`: runs or copies that differ by more than a fifth. And why it is above the copy:
-            `cached`: with cold caches or at a larger size it is not; `unlike a copy`: it moves bytes in another way,
-            or no copy that was measured is as fast as the device.
+            `disturbed`: runs, or copies that are no launches, differ by more than a fifth. And why it is above the
+            copy: `cached`: with cold caches or at a larger size it is not; `unlike a copy`: it moves bytes in another
+            way, or no copy that was measured is as fast as the device.
     """
 
     operator: str

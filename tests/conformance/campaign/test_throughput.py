@@ -682,6 +682,28 @@ def test_what_differs_from_run_to_run_is_marked(backend: Device, most: int | Non
     assert spread((1.0, 1.1, 1.3)) > SPREAD > spread((1.0, 1.0, 1.1, 1.1, 9.0))
 
 
+class Jittery(Device):
+    """The launch of every other copy takes longer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.copies = 0
+
+    def time_copy(self, size: int, repeats: int) -> list[float]:
+        self.copies += repeats == ACCELERATED.repeats  # the first request of a measurement
+        self.launch = 1.5e-6 if self.copies % 2 else 1e-6
+        return super().time_copy(size, repeats)
+
+    def time_execution(self, desc: Any, level: Level, *rest: Any) -> list[float]:
+        self.launch = 1e-6
+        return super().time_execution(desc, level, *rest)
+
+
+def test_copies_that_are_launches_may_differ() -> None:
+    """They say nothing of the device; a copy that is more than that does."""
+    assert not any(Caveat.DISTURBED in row.caveats for row in timed(Jittery()))
+
+
 @pytest.mark.parametrize(("seconds", "times"), [(inf, 2), (0.0, 1)])
 def test_what_was_disturbed_is_measured_again(seconds: float, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless it took long."""
