@@ -197,10 +197,11 @@ class FormGraph:
         return value if value.kind in kinds else self.cast(value, widened(value.kind, kinds))
 
     def constant(self, numbers: Any, kind: str = "INT64") -> FormValue:
-        """A tensor of the model."""
+        """A tensor of the model; numbers beyond the largest of a floating-point type are infinite in it."""
         name = f"constant{len(self.constants)}"
         self.kinds[name] = kind
-        self.constants[name] = np.asarray(numbers, numpy_type(kind))
+        with np.errstate(over="ignore"):
+            self.constants[name] = np.asarray(numbers, numpy_type(kind))
         return FormValue(name, kind)
 
     def cast(self, value: FormValue, kind: str) -> FormValue:
