@@ -3,7 +3,6 @@ takes, and nothing needs a GPU."""
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from places import ROOT
+from scripts import loaded
 
 from dml_conformance.reports.model.records import Throughput
 
@@ -22,13 +22,7 @@ PAGE = ROOT / "docs" / "performance.md"
 
 @pytest.fixture(scope="module")
 def table() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("cuda_table", FOLDER / "cuda_table.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its annotations are looked up there
-    spec.loader.exec_module(module)
-    return module
+    return loaded(FOLDER / "cuda_table.py")
 
 
 def measured(

@@ -44,15 +44,6 @@ from dml_conformance.backends.torch.operators._numbers import narrow, widen  # n
 from dml_conformance.backends.torch.operators._products import factor, product  # noqa: E402
 
 CUDA = pytest.param("cuda", marks=[pytest.mark.gpu, pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device here")])
-BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-INDEX = {
-    DataType.INT32: np.int32,
-    DataType.INT64: np.int64,
-    DataType.UINT32: np.uint32,
-    DataType.UINT64: np.uint64,
-}
-
-
 BACKENDS: dict[str, Callable[[str], Any]] = {
     "torch": TorchBackend,
     "torch-eager": TorchEagerBackend,

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import commands
 import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from html_page import Page
 
 from dml_conformance.backends.reference import Expectation, expected_output
 from dml_conformance.conformance import schemas
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents import reference_run
 from dml_conformance.documents.check.formulas import given_by, number_of
@@ -53,8 +53,7 @@ def entry(document: ErrataDocument, name: str) -> ErratumEntry:
     return next(entry for entry in document.errata if entry.id == name)
 
 
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(main, ["spec", "errata", *args], prog_name="dml-conformance")
+invoke = partial(commands.invoke, "spec", "errata")
 
 
 # --- what is stated -----------------------------------------------------------------------------------------------

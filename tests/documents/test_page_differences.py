@@ -27,7 +27,7 @@ def gather(*edits: Edit, path: str = "page.md") -> Page:
     return page_of("GATHER", CODE, *edits, path=path)
 
 
-ONE, TWO, THREE = (gather(path=f"{n}.md") for n in (1, 2, 3))
+ONE, TWO = (gather(path=f"{n}.md") for n in (1, 2))
 
 # What is edited, and the subject of what differs.
 CHANGED: dict[str, tuple[Edit, str]] = {

@@ -10,17 +10,17 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import commands
 import jsonschema
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 from page_factories import LABELS, PUBLISHED
 from places import ROOT
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents.read.collect import PageCollection
 from dml_conformance.spec.examples import Example, examples, illustrations
@@ -35,10 +35,7 @@ Facts = dict[str, Any]
 Json = dict[str, Any]
 
 TENSOR = "const DML_TENSOR_DESC *"
-
-
-def invoke(*args: str) -> Result:
-    return CliRunner().invoke(main, ["spec", "import", *args], env={"COLUMNS": None}, prog_name="dml-conformance")
+invoke = partial(commands.invoke, "spec", "import")
 
 
 def imported(path: Path) -> list[Json]:

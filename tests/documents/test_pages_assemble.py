@@ -29,10 +29,6 @@ def sections_of(page: Page, text: str) -> list[str]:
     return [passage.section for passage in page.passages if passage.quoted.text == text]
 
 
-def texts_in(page: Page, section: str) -> list[str]:
-    return [passage.quoted.text for passage in page.passages if passage.section == section]
-
-
 # What kind of page it is
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import ModuleType
 import pytest
 from directml_fakes import library_or_skip
 from places import ROOT
+from scripts import loaded
 
 from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
@@ -50,12 +50,7 @@ assert not found.new, found.new
 
 @pytest.fixture(scope="module")
 def try_out() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("try_out", EXAMPLE / "try_out.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(EXAMPLE / "try_out.py")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import importlib.util
 import json
 import os
 import re
@@ -16,17 +15,14 @@ from typing import Any
 
 import pytest
 from places import ROOT
+from scripts import loaded
 
 PAGE = ROOT / "docs" / "performance.md"
 
 
 @pytest.fixture(scope="module")
 def ratios() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("benchmark_ratios", ROOT / "benchmarks" / "ratios.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its annotations are looked up there
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "benchmarks" / "ratios.py")
 
 
 def compared(ratios: ModuleType, rates: list[float], peer_rates: list[float], needed: float | None = None) -> Any:

@@ -13,7 +13,6 @@ what they print, with `...` for what differs from run to run.
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import pkgutil
@@ -31,6 +30,7 @@ import pytest
 import report_data
 from msgspec import to_builtins
 from places import ROOT
+from scripts import loaded
 
 from dml_conformance.backends.base import LONGEST_NAME, MOST_NAMES
 from dml_conformance.backends.processes.wire import LONGEST_TEXT
@@ -91,10 +91,7 @@ def prose(page: Path) -> str:
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generate", DOCS / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(DOCS / "generate.py")
 
 
 # --- figures ------------------------------------------------------------------------------------------------------

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from commands import invoke
 from places import ROOT
+from scripts import loaded
 
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_failures", ROOT / "docs" / "failures.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-failures = loaded()
+failures = loaded(ROOT / "docs" / "failures.py")
 TEXT = failures.PAGE.read_text(encoding="utf-8")
 TIMED = {fault.name for fault in failures.FAULTS if "--time-limit" in fault.options}  # a busy machine is slow too
 

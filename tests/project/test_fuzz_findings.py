@@ -16,13 +16,12 @@ import package_support
 import pytest
 import report_data
 import zstandard
-from click.testing import CliRunner, Result
+from commands import invoke
 from cryptography.exceptions import InternalError
 from cryptography.hazmat.primitives import serialization
 from report_data import plain
 
 from dml_conformance.backends.reference import ReferenceBackend
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.output import print_json, print_table
 from dml_conformance.conformance.exchange.failures import read_failures
 from dml_conformance.reports.history.database import HistoryError, HistoryFile
@@ -40,10 +39,6 @@ from dml_conformance.spec.levels import HIGHEST
 from dml_conformance.strategies.cases import numbered_case
 
 DEEP = "[" * 100_000 + "]" * 100_000
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def refused(*arguments: object, named: str) -> str:

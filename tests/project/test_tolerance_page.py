@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from types import ModuleType
-
 import pytest
 from places import ROOT
+from scripts import loaded
 
-
-def loaded() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_tolerances", ROOT / "docs" / "tolerances.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tolerances = loaded()
+tolerances = loaded(ROOT / "docs" / "tolerances.py")
 TEXT = tolerances.PAGE.read_text(encoding="utf-8")
 
 

@@ -571,19 +571,6 @@ def observed(desc: OperatorDesc, level: Level = Level.L6_2) -> Decision:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "strides", "outcome"),
-    [
-        ((2, 3), (4, 2), Outcome.ACCEPT),  # overlaps, and passes all three conditions
-        ((2, 3), (3, 0), Outcome.REJECT),
-    ],
-)
-def test_output_strides(sizes: tuple[int, ...], strides: tuple[int, ...], outcome: Outcome) -> None:
-    desc = tile(tensor(*sizes), tensor(*sizes, strides=strides))
-    assert decide(desc, Level.L6_2).outcome is Outcome.UNSPECIFIED
-    assert observed(desc).outcome is outcome
-
-
-@pytest.mark.parametrize(
     ("of", "indices", "axis", "count", "outcome"),
     [
         ((2, 1), (2, 1), 1, 1, Outcome.ACCEPT),

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from places import SHARED
+from places import recorded
 
 from dml_conformance.spec.errata import Concern, Erratum, Resolution, errata
 from dml_conformance.spec.examples import examples, layouts
 from dml_conformance.spec.operator_facts import operator_facts
 from dml_conformance.spec.registry import operators, rules
 
-FACTS = SHARED / "directml-facts" / "operators.json"
 EVERY = list(errata().values())
 
 
@@ -94,11 +93,8 @@ def test_json_has_the_address_of_the_page() -> None:
 
 
 def test_every_issue_on_record_is_an_erratum() -> None:
-    """The collection of facts that the specification was written from; it is not part of this repository."""
-    if not FACTS.is_file():
-        pytest.skip("the collection of facts is not beside the checkout")
-    recorded = json.loads(FACTS.read_text("utf-8"))["operators"]
     names = {f"DML_OPERATOR_{name}" for name in operators()}
-    expected = {issue["id"] for entry in recorded if entry["name"] in names for issue in entry.get("doc_issues", ())}
+    entries = [entry for entry in recorded("operators") if entry["name"] in names]
+    expected = {issue["id"] for entry in entries for issue in entry.get("doc_issues", ())}
     assert expected
     assert expected <= set(errata())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from page_factories import LABELS
-from places import SHARED
+from places import recorded
 
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.datatypes import DataType
@@ -17,7 +17,6 @@ from dml_conformance.spec.operator import inputs
 from dml_conformance.spec.registry import operators
 from dml_conformance.spec.validator import Outcome, decide
 
-FACTS = SHARED / "directml-facts" / "examples.json"
 EVERY = list(examples().values())
 TYPED = [example for example in EVERY if example.minimum_level is not None]
 
@@ -121,13 +120,9 @@ def printed_tensors(example: Example) -> dict[str, Any]:
 
 
 def test_examples_are_those_on_record() -> None:
-    """The collection of facts that the examples were taken from; it is not part of this repository."""
-    if not FACTS.is_file():
-        pytest.skip("the collection of facts is not beside the checkout")
-    recorded = json.loads(FACTS.read_text("utf-8"))["examples"]
-    recorded = {entry["id"]: entry for entry in recorded if entry["id"].partition("/")[0] in operators()}
-    assert set(recorded) <= set(examples())
-    for name, entry in recorded.items():
+    facts = {entry["id"]: entry for entry in recorded("examples") if entry["id"].partition("/")[0] in operators()}
+    assert set(facts) <= set(examples())
+    for name, entry in facts.items():
         example = examples()[name]
         assert example.minimum_level == LEVEL_OF_ENUMERATOR.get(name, entry["min_feature_level"])
         for attribute, value in entry["attributes"].items():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import product
 from typing import Any
 
 import pytest
-from places import SHARED
+from places import recorded
 
 from dml_conformance.spec.accuracy import DIRECTML, PRECISE, Ground
 from dml_conformance.spec.datatypes import DataType
@@ -23,7 +22,6 @@ from dml_conformance.spec.rules import DESCRIPTOR_CATEGORIES, Category
 from dml_conformance.spec.statements import all_statements
 from dml_conformance.spec.tensor_rules import DESCRIPTOR_RULES, TENSOR_RULES
 
-FACTS = SHARED / "directml-facts" / "operators.json"
 SPECS = list(operators().values())
 RULES = list(rules().values())
 
@@ -185,11 +183,7 @@ BESIDE_TABLES = {("ADAM_OPTIMIZER", "TrainingStepTensor"): {"UINT32"}}
 
 
 def facts() -> dict[str, Any]:
-    """The collection of facts that the tables were taken from; it is not part of this repository."""
-    if not FACTS.is_file():
-        pytest.skip("the collection of facts is not beside the checkout")
-    recorded = json.loads(FACTS.read_text("utf-8"))["operators"]
-    return {entry["name"].removeprefix("DML_OPERATOR_"): entry for entry in recorded}
+    return {entry["name"].removeprefix("DML_OPERATOR_"): entry for entry in recorded("operators")}
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=by_name)

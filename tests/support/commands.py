@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,12 @@ main()
 """
 
 
-def invoke(*arguments: object) -> Result:
+def invoke(*arguments: object, stdin: bytes | str | None = None, env: Mapping[str, str | None] | None = None) -> Result:
     """Run `dml-conformance` with arguments, paths among them."""
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="dml-conformance")
+    # COLUMNS asks for a width; without it tables are not wrapped, whatever runs the tests.
+    environment = {"COLUMNS": None, **(env or {})}
+    written = [str(argument) for argument in arguments]
+    return CliRunner().invoke(main, written, input=stdin, env=environment, prog_name="dml-conformance")
 
 
 def certificate(out: Path) -> Any:

@@ -520,7 +520,6 @@ ACTIVATIONS = [
     Example("ACTIVATION_SOFTMAX1", {"input": [[3, -7]], "axes": ()}, [1], [0.9, NAN]),
 ]
 
-ALONG = {"strides": (1, 1), "start_padding": (0, 0), "end_padding": (0, 0)}
 PAD = {"padding_mode": 0, "start_padding": (1,), "end_padding": (0,)}
 REGION = {"input_pixel_offset": 0.5, "output_pixel_offset": -0.5, "out_of_bounds_input_value": -7.0}
 REGION |= {"batch_indices": U32([0]), "spatial_scale_x": 1.0, "spatial_scale_y": 1.0, "align_regions_to_corners": False}

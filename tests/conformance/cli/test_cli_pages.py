@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import commands
 import jsonschema
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 from places import ROOT, SUPPORT
 
-from dml_conformance.conformance.cli import main
 from dml_conformance.conformance.cli.errors import Exit
 from dml_conformance.documents.check import CheckedPages, PageFindings, checks
 from dml_conformance.documents.check.model import PageFinding, Severity
@@ -26,11 +26,7 @@ from dml_conformance.documents.report import count_line, finding_lines, sarif
 EXAMPLES = ROOT / "docs" / "examples" / "pages"
 WRONG_VALUE = "example-values:TILE:1/OutputTensor"
 WRONG_CELL = "translation-dimension-counts:TILE:3_1/OutputTensor"
-
-
-def invoke(*args: str) -> Result:
-    environment = {"COLUMNS": None}
-    return CliRunner().invoke(main, ["spec", "check-page", *args], env=environment, prog_name="dml-conformance")
+invoke = partial(commands.invoke, "spec", "check-page")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import click
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from commands import invoke
 
 from dml_conformance.conformance.cli import COMMANDS, main
 from dml_conformance.conformance.cli.errors import Exit, explain
@@ -29,14 +30,6 @@ from dml_conformance.spec.forms import desc_to_json
 from dml_conformance.spec.levels import Level
 from dml_conformance.spec.observations import observations
 from dml_conformance.spec.registry import operators, rules
-
-Run = Callable[..., Result]
-
-
-def invoke(*args: str, stdin: bytes | str | None = None, env: dict[str, str | None] | None = None) -> Result:
-    # COLUMNS asks for a width; without it tables are not wrapped, whatever runs the tests.
-    environment = {"COLUMNS": None, **(env or {})}
-    return CliRunner().invoke(main, list(args), input=stdin, env=environment, prog_name="dml-conformance")
 
 
 def descriptor(name: str, **fields: Any) -> dict[str, Any]:

@@ -105,38 +105,6 @@ def test_a_sample_is_run_again() -> None:
     assert "executed again: expected 'pass accept', found 'fail accept'" in found.stdout
 
 
-TILE = ("--backend", "reference", "--operator", "TILE", "--out", "o")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("verify", "x", "--rerun", "1%"), "--rerun and --backend go together"),
-        (("verify", "x", "--backend", "reference"), "--rerun and --backend go together"),
-        (("verify", "x", "--rerun", "1", "--backend", "reference"), "expected a share such as 1%"),
-        (("verify", "x", "--rerun-seed", "1"), "--rerun-seed is about --rerun"),
-        (("verify", "x", "--as-of", "monday"), "expected a day such as 2027-01-31"),
-        (("verify", "x", "--public-key", "none"), "none: cannot be read"),
-        (("verify", "."), "no package: there is no manifest.json"),
-        (("certify", "--backend", "reference", "--out", "o", "--package", "--cases", "3"), "exclude each other"),
-        (("certify", "--backend", "reference", "--out", "o", "--package", "--no-throughput"), "exclude each other"),
-        (("certify", "--backend", "reference", "--out", "o", "--sign-key", "k"), "give --package too"),
-        (("certify", "--backend", "reference", "--out", "o", "--statement", "k"), "give --package too"),
-        (("certify", *TILE, "--package", "--statement", "k"), "k: cannot be read"),
-        (("certify", *TILE, "--package", "--sign-key", "k"), "k: cannot be read"),
-        (("certify", *TILE, "--waivers", "k"), "k: cannot be read"),
-        (("certify", *TILE, "--package", "--in-process"), "--in-process and --package exclude each other; leave out"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_leaves_nothing(arguments: tuple[str, ...], message: str) -> None:
-    before = names(".")
-    result = invoke(*arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert names(".") == before
-
-
 def test_a_package_is_replaced_by_another_and_by_nothing_else() -> None:
     assert certify("--package").exit_code == 0
     assert "exists and is not empty" in certify("--package").stderr
