@@ -9,7 +9,6 @@ Where pytest-benchmark is not installed, the same table comes from `PYTHONPATH=.
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 from collections.abc import Callable
 from contextlib import closing
@@ -22,7 +21,7 @@ import numpy as np
 import pytest
 import torch
 from corpus import corpus, corpus_blocks, judged_by
-from racing import Goal, Peer, Race, Work
+from racing import Goal, Peer, Race, Work, cores
 from ratios import Clock, Heading, table
 from sizes import SIZES, Sizes
 
@@ -160,10 +159,6 @@ def laid_out(backend: Batched, count: int) -> list[Execution]:
         written = {slot.key: bound.pop(slot.key) for slot in outputs(each.case.desc)}
         executions.append(Execution(each.case.desc, each.case.level, bound, written))
     return executions
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Plain:

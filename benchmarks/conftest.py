@@ -7,7 +7,6 @@ Each benchmark is one pytest-benchmark benchmark, so that its comparison of stor
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
-from racing import Race
+from racing import Race, cores
 from ratios import Heading, table, with_table
 from sizes import SIZES, Sizes
 
@@ -76,7 +75,7 @@ def race(
 def pytest_benchmark_update_machine_info(config: pytest.Config, machine_info: dict[str, Any]) -> None:
     """What the figures depend on; which machine of its kind it was is nobody's business."""
     del machine_info["node"]
-    machine_info["cores"] = _cores()
+    machine_info["cores"] = cores()
     machine_info["versions"] = _versions()
     machine_info["sizes"] = config.getoption("--sizes")
 
@@ -100,15 +99,11 @@ def pytest_terminal_summary(
         page.write_text(with_table(page.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _machine() -> str:
     from cpuinfo import get_cpu_info  # type: ignore[import-untyped]  # pytest-benchmark's own, and slow
 
     brand = get_cpu_info().get("brand_raw") or platform.processor() or platform.machine()
-    return f"{brand}, {_cores()} cores, {platform.system()} {platform.machine()}"
+    return f"{brand}, {cores()} cores, {platform.system()} {platform.machine()}"
 
 
 def _versions() -> dict[str, str]:

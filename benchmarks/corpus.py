@@ -41,10 +41,7 @@ class Tally(FanOut):
 
     count = 0
 
-    def record(self, record: Record) -> None:
-        self.count += 1
-
-    def encoded_record(self, record: EncodedRecord) -> None:
+    def record(self, record: Record | EncodedRecord) -> None:
         self.count += 1
 
 

@@ -28,6 +28,7 @@ from dml_conformance.conformance.exchange.onnx.mapping import MICROSOFT
 from dml_conformance.conformance.gate import plugin
 from dml_conformance.documents.check import checks
 from dml_conformance.documents.errata import INTRODUCTION, as_markdown, errata_document
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.spec.datatypes import DataType
 from dml_conformance.spec.descriptor import Field, attribute_of
 from dml_conformance.spec.divergences import Divergence, ValueDivergence, divergences, value_divergences
@@ -104,18 +105,11 @@ def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 
 def _family_table() -> str:
     """The families and their operators, each with the levels at which something changes for it."""
-    of_family: dict[str, list[OperatorSpec]] = {}
-    for name, spec in operators().items():
-        of_family.setdefault(families()[name], []).append(spec)
     rows = (
         (family.replace("_", " "), ", ".join(f"`{spec.name}` ({spec.introduced_in})" for spec in specs))
-        for family, specs in of_family.items()
+        for family, specs in grouped(operators().values(), lambda spec: families()[spec.name]).items()
     )
     return _table(("family", "operators, with the level that each came with"), rows)
-
-
-def _specs() -> Iterator[tuple[str, OperatorSpec]]:
-    yield from operators().items()
 
 
 def _counts(support: Support) -> str:
@@ -133,7 +127,7 @@ def _operators_page() -> str:
         "backend](../how-to/write-a-backend.md#the-three-methods) says what Python has for each kind of field. "
         "[Activations that can be fused](#activations-that-can-be-fused) stand at the end."
     )
-    sections = (*(_operator_section(spec) for _, spec in _specs()), _fused_section())
+    sections = (*(_operator_section(spec) for spec in operators().values()), _fused_section())
     return _page("Operators", introduction, "\n\n".join(sections))
 
 
@@ -156,7 +150,7 @@ def _fused_section() -> str:
         ("operator", "what it takes"),
         (
             (f"[`{spec.name}`](#{spec.name.lower()})", rule.statement)
-            for _, spec in _specs()
+            for spec in operators().values()
             for rule in spec.rules
             if rule.id == f"{spec.name}.fused-activation"
         ),
@@ -221,11 +215,11 @@ MEMBERS = ("Axis", "Beta", "InputDimensionCount", "ScaleTensor", "Scales", "Zero
 def _structures_stub() -> str:
     """The stub of `spec.structures`: a class for each structure, and the unions that are named there."""
     unions: dict[str, list[str]] = {}
-    for name, spec in _specs():
+    for name, spec in operators().items():
         shared = (member for member in MEMBERS if attribute_of(member) in spec.desc.__struct_fields__)
         for union in (union_type(families()[name], name), *(f"With{member}" for member in shared)):
             unions.setdefault(union, []).append(spec.desc.__name__)
-    classes = "\n".join(_stub_class(spec) for _, spec in _specs())
+    classes = "\n".join(_stub_class(spec) for spec in operators().values())
     aliases = (f"{union}: TypeAlias = (\n    " + "\n    | ".join(unions[union]) + "\n)\n" for union in sorted(unions))
     return f"{STUB}\n{classes}\n{''.join(aliases)}"
 

@@ -12,10 +12,12 @@ import re
 import statistics
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
 
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.reports.model.records import Throughput
 
 TYPES = {"UINT8": "u8", "FLOAT16": "f16", "FLOAT32": "f32", "INT64": "i64"}  # one for each size of an element
@@ -105,7 +107,7 @@ def tables(run: Run) -> str:
     largest = max(row.throughput.output_bytes for row in run.rows)
     large = [row for row in run.rows if row.throughput.output_bytes > largest // 2]
     small = [row for row in run.rows if row.throughput.output_bytes <= largest // 2]
-    goals = [met for cells in _groups(large) for met in [_met(cells)] if met is not None]
+    goals = [met for cells in grouped(large, attrgetter("case")).values() for met in [_met(cells)] if met is not None]
     speed = f"{run.copy_bytes_per_second / 1e12:.2f} TB/s"
     types = " / ".join(TYPES.values())
     met = f"{sum(goals)} of {len(goals)} goals met"
@@ -127,7 +129,7 @@ def tables(run: Run) -> str:
 
 def _large_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
     lines = [("operator", *Way, "kernels, cache warm", "to reach", "met")]
-    for cells in _groups(rows):
+    for cells in grouped(rows, attrgetter("case")).values():
         met = _met(cells)
         lines.append(
             (
@@ -144,7 +146,7 @@ def _large_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
 def _small_lines(rows: Sequence[Measured]) -> list[tuple[str, ...]]:
     sizes = sorted({row.throughput.output_bytes for row in rows})
     lines = [("operator", *(_size(size) for size in sizes))]
-    for cells in _groups(rows):
+    for cells in grouped(rows, attrgetter("case")).values():
         shown = [cells[0].case]
         for size in sizes:
             of_size = [row for row in cells if row.throughput.output_bytes == size]
@@ -161,14 +163,6 @@ def _product_lines(products: Sequence[Product]) -> list[tuple[str, ...]]:
         rates = (f"{rate / 1e12:.1f}" for rate in (backend, own, row.operations_per_second))
         lines.append((row.case, row.data_type, *rates, f"{backend / row.operations_per_second:.2f}"))
     return lines
-
-
-def _groups(rows: Iterable[Measured]) -> list[list[Measured]]:
-    """Rows of the same case, in the order of their first."""
-    found: dict[str, list[Measured]] = {}
-    for row in rows:
-        found.setdefault(row.case, []).append(row)
-    return list(found.values())
 
 
 def _shares(cells: Sequence[Measured], way: Way, heat: Heat) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -18,6 +19,7 @@ from dml_conformance.documents.check.identifiers import compact
 from dml_conformance.documents.check.subject import PageSubject
 from dml_conformance.documents.read.model import FieldSection, LevelTable, Page, PageExample, PrintedInterval, Value
 from dml_conformance.documents.read.words import levels_in
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.spec.examples import flattened
 
 _EXCLUSIVE_END = re.compile(r"(.*\D)[-−]1")
@@ -53,10 +55,7 @@ class PageDifference(msgspec.Struct, frozen=True):
 
 def differences(pages: Sequence[Page]) -> Iterator[PageDifference]:
     """What pages do not say alike, operator by operator in the order in which they first come."""
-    by_operator: defaultdict[str, list[Page]] = defaultdict(list)
-    for page in pages:
-        by_operator[page.operator].append(page)
-    for operator, its_pages in by_operator.items():
+    for operator, its_pages in grouped(pages, attrgetter("operator")).items():
         facts = [facts_of(page) for page in its_pages] if len(its_pages) > 1 else []
         for subject, groups in _differing(facts):
             groups.sort(key=len, reverse=True)

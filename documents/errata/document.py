@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 
 from dml_conformance.documents.consistency import Contradiction, check_specification
 from dml_conformance.documents.reference_run import Computed, run_example, run_reference
+from dml_conformance.reports.model.grouping import grouped
 from dml_conformance.spec.case import Case
 from dml_conformance.spec.divergences import Divergence, divergences
 from dml_conformance.spec.errata import Erratum, errata
@@ -138,10 +140,7 @@ class ErrataDocument(msgspec.Struct, frozen=True):
     @property
     def by_page(self) -> dict[str, list[ErratumEntry]]:
         """The errata of each page, in the order of the document."""
-        pages: dict[str, list[ErratumEntry]] = {}
-        for entry in self.errata:
-            pages.setdefault(entry.page, []).append(entry)
-        return pages
+        return grouped(self.errata, attrgetter("page"))
 
 
 def errata_document(operators: Collection[str] = ()) -> ErrataDocument:

@@ -9,9 +9,10 @@ from math import isfinite
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from dml_conformance.documents.errata.document import ErrataDocument, Exhibit
+from dml_conformance.reports.model.templating import environment
 from dml_conformance.reports.model.text import pretty_json
 from dml_conformance.reports.page.html import render
 from dml_conformance.spec.tensor import braces
@@ -76,12 +77,7 @@ def _told(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(  # noqa: S701 - no HTML
-        loader=PackageLoader("dml_conformance.documents.errata"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return environment("dml_conformance.documents.errata")
 
 
 INTRODUCTION = _told("introduction.j2")

@@ -159,11 +159,6 @@ class NetworkResult:
         """What the device's best copies of as many bytes take together; None where a layer was not timed."""
         return _sum([layer.least_seconds for layer in self.layers])
 
-    @property
-    def timed(self) -> int:
-        """How many distinct layers were timed."""
-        return sum(layer.timing is not None for layer in self.layers)
-
     def slowest(self, most: int) -> list[LayerResult]:
         """The layers that take most of the time."""
         timed = [layer for layer in self.layers if layer.seconds is not None]

@@ -17,9 +17,6 @@ class LockedError(Exception):
 class LockedFile:
     """A file, made if it is not there, that no other process locks until it is released.
 
-    Attributes:
-        was_there: whether the file existed before.
-
     Raises:
         LockedError: another process has it locked.
         OSError: it cannot be made.
@@ -28,7 +25,6 @@ class LockedFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         while True:
-            self.was_there = path.exists()
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
             self._descriptor = os.open(path, flags, 0o644)
             try:

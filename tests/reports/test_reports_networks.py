@@ -91,7 +91,6 @@ def test_the_time_of_a_network_is_the_sum_of_its_layers_as_often_as_they_are_exe
 def test_the_time_of_a_network_is_not_told_where_a_layer_was_not_timed() -> None:
     (found,) = summary_of(*EVERY, timed=2).networks()
     assert found.seconds is None
-    assert found.timed == 2
 
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT])

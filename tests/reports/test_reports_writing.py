@@ -290,7 +290,6 @@ def test_another_process_does_not_get_it_until_the_first_one_ends_however(tmp_pa
         holder.kill()
         holder.wait()
     lock = LockedFile(path)
-    assert lock.was_there
     assert lock.read() == b"mine"
     lock.release(remove=True)
     assert not path.exists()
@@ -298,7 +297,7 @@ def test_another_process_does_not_get_it_until_the_first_one_ends_however(tmp_pa
 
 def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     lock = LockedFile(tmp_path / "lock")
-    assert (lock.was_there, lock.read()) == (False, b"")
+    assert lock.read() == b""
     lock.write(b"a long word")
     lock.write(b"short")
     assert lock.read() == b"short"
