@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from dml_conformance.backends.base import RAISED, Backend, Capabilities
+from dml_conformance.backends.heap import keep_freed_memory
 from dml_conformance.backends.processes.errors import StrayWrite
 from dml_conformance.backends.timing import NO_WARM_UP, PATIENT, QUICK, Series, WallClock, time_copy, time_steadily
 from dml_conformance.conformance.campaign.budget import SIZE_RATIO, Budget
@@ -80,6 +81,7 @@ def measure(
     claimed = [level for level in levels if level in capabilities.levels]
     if not claimed or not capabilities.executes or Category.EXECUTION not in capabilities.enforces:
         return
+    keep_freed_memory()  # tensors of one size follow each other, in a process that may have judged nothing
     level = max(claimed)
     states = _states(judge.backend)
     data_types = {
